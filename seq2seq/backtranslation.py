@@ -9,8 +9,7 @@ Sources are drawn at random by default. Those of a search are all alike, and tea
 (Edunov et al. 2018); a weak one draws nonsense. A tag tells the two kinds of pairs apart (Caswell et al. 2019).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.trained_model import TrainedModel
@@ -23,56 +22,43 @@ from seq2seq.steps import check_monolingual, claim, clean, do, n_gpus, refuse_se
 TAG = "backtranslated"
 
 
-@dataclass(frozen=True)
-class BackTranslation:
-    """What is translated back, and where.
+def backtranslate(
+    models: Sequence[Path], monolingual: Sequence[Path], output: Path, beam_size: int, seed: int, n_processes: int
+) -> None:
+    """Do it, or what is left of it, and print how `train.py` reads the pairs.
 
-    Attributes:
+    Args:
         models: from the language of the text to the other one; several are an ensemble.
         monolingual: files of sentences, one a line.
         beam_size: of a search; 0: sources are drawn at random.
         seed: of what is drawn.
         n_processes: that translate together; 0: one for each GPU, or one if there is none.
+    Raises:
+        UserError: wrong input, or the output belongs to something else.
+        SystemExit: a step failed, and has said why.
     """
-
-    models: tuple[Path, ...]
-    monolingual: tuple[Path, ...]
-    output: Path
-    beam_size: int = 0
-    seed: int = 1
-    n_processes: int = 0
-
-    def run(self) -> None:
-        """Do it, or what is left of it, and print how `train.py` reads the pairs.
-
-        Raises:
-            UserError: wrong input, or the output belongs to something else.
-            SystemExit: a step failed, and has said why.
-        """
-        refuse_several("backtranslate")
-        check_monolingual(self.monolingual)
-        languages = {(data.src_lang, data.tgt_lang) for data in (TrainedModel.read(m).config.data for m in self.models)}
-        if len(languages) > 1:
-            raise ConfigError("the models of an ensemble must translate the same two languages")
-        ((own, other),) = languages
-        of_what = {
-            "models": [str(model.absolute()) for model in self.models],
-            "monolingual": [str(file.absolute()) for file in self.monolingual],
-            "beam_size": self.beam_size,
-            "seed": self.seed,
-        }
-        claim(self.output, "backtranslation", of_what)
-        text, sources, pairs = self.output / f"text.{own}", self.output / f"sources.{other}", self.output / "train"
-        if not text.exists():
-            with atomic_file(text) as file:
-                file.writelines(f"{line}\n".encode() for line in self._lines())
-        if not sources.exists():
-            drawn = ["--beam-size", self.beam_size] if self.beam_size else ["--sample", "--seed", self.seed]
-            words = ["--model", *self.models, "--input", text, "--output", sources, *drawn]
-            do("translate", *words, n_processes=self.n_processes or n_gpus())
-        clean([sources, text], [other, own], pairs)
-        entry = f"{{source:{path_word('', pairs.absolute())[1:]},tag:{TAG}}}"
-        print(f"train from {other} to {own} with it:  data.train=[train,{entry}]")
-
-    def _lines(self) -> Iterator[str]:
-        return (line for file in self.monolingual for line in read_lines(file) if line.strip())
+    refuse_several("backtranslate")
+    check_monolingual(monolingual)
+    languages = {(data.src_lang, data.tgt_lang) for data in (TrainedModel.read(m).config.data for m in models)}
+    if len(languages) > 1:
+        raise ConfigError("the models of an ensemble must translate the same two languages")
+    ((own, other),) = languages
+    of_what = {
+        "models": [str(model.absolute()) for model in models],
+        "monolingual": [str(file.absolute()) for file in monolingual],
+        "beam_size": beam_size,
+        "seed": seed,
+    }
+    claim(output, "backtranslation", of_what)
+    text, sources, pairs = output / f"text.{own}", output / f"sources.{other}", output / "train"
+    if not text.exists():
+        lines = (line for file in monolingual for line in read_lines(file) if line.strip())
+        with atomic_file(text) as file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    if not sources.exists():
+        drawn = ["--beam-size", beam_size] if beam_size else ["--sample", "--seed", seed]
+        words = ["--model", *models, "--input", text, "--output", sources, *drawn]
+        do("translate", *words, n_processes=n_processes or n_gpus())
+    clean([sources, text], [other, own], pairs)
+    entry = f"{{source:{path_word('', pairs.absolute())[1:]},tag:{TAG}}}"
+    print(f"train from {other} to {own} with it:  data.train=[train,{entry}]")

@@ -35,14 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from seq2seq.backtranslation import BackTranslation
+    from seq2seq.backtranslation import backtranslate
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    BackTranslation(
-        tuple(args.models),
-        tuple(args.mono),
-        args.output,
-        beam_size=args.beam_size,
-        seed=args.seed,
-        n_processes=args.processes,
-    ).run()
+    backtranslate(args.models, args.mono, args.output, args.beam_size, args.seed, args.processes)

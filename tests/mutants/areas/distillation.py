@@ -52,7 +52,7 @@ MUTANTS = [
     Mutant(
         fault="sources of a back-translation are searched, not drawn",
         file="seq2seq/backtranslation.py",
-        text='else ["--sample", "--seed", self.seed]',
+        text='else ["--sample", "--seed", seed]',
         becomes="else []",
         tests=["tests/test_backtranslation.py::test_its_pairs_are_training_text"],
     ),
