@@ -3,14 +3,13 @@
 import logging
 import pickle
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import pytorch_lightning as pl
 
-from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config import ModelConfig, RunConfig
 from seq2seq.dataset.batches import BatchLoader, Position, Shape
@@ -182,13 +181,6 @@ def remember(run: RunDirectory, report: Mapping[str, Any]) -> None:
     identity = run.identity()
     assert identity is not None  # the run has been claimed
     corpus = {split: list(_files(found).values()) for split, found in report["splits"].items()}
-    _refuse_other_text(run, identity, corpus, report)
-    run.write_identity(replace(identity, corpus=corpus, tokenizer=report["tokenizer"]["fingerprint"]))
-
-
-def _refuse_other_text(
-    run: RunDirectory, identity: RunIdentity, corpus: Mapping[str, Sequence[str]], report: Mapping[str, Any]
-) -> None:
     for split in ("train", "valid"):
         if identity.corpus.get(split, corpus[split]) != corpus[split]:
             files = ", ".join(_files(report["splits"][split]))
@@ -196,6 +188,7 @@ def _refuse_other_text(
                 f"{run.path} began with other text in {split} than there is now in {files}; restore the files, or "
                 f"train on the new ones with finetune={run.path}"
             )
+    run.write_identity(replace(identity, corpus=corpus, tokenizer=report["tokenizer"]["fingerprint"]))
 
 
 def _files(split: Mapping[str, Any]) -> dict[str, str]:
