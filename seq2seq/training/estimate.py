@@ -226,7 +226,7 @@ class CheckpointSizes:
         """
         width, has_ema = _BYTES.get(precision, 4), module.config.trainer.ema_decay > 0
         n_weights = sum({w.data_ptr(): w.numel() for w in module.model.state_dict().values()}.values())
-        state = (4 * n_weights + missing_state(module.new_optimizer())) * width // 4
+        state = (4 * n_weights + missing_state(module.configure_optimizers())) * width // 4
         average = sum(4 * p.numel() for p in module.model.parameters()) if has_ema else 0
         return cls(state + average, n_weights * (max(width, 4) if has_ema else width))
 

@@ -63,7 +63,7 @@ def _found_on_device(config: RunConfig, tokenizer: Tokenizer, machine: Machine, 
     """0 if nothing fits. The model that was tried is gone afterwards, and with it the memory that it had."""
     module = new_module(config, tokenizer, machine, ranks.environment.local_rank())
     n_bytes = sum(p.nbytes for p in module.parameters())
-    n_reserved = missing_state(module.new_optimizer())
+    n_reserved = missing_state(module.configure_optimizers())
     n_reserved += n_bytes * (config.batch.accumulate > 1)  # the gradient of earlier micro-batches
     n_reserved += n_bytes * (ranks.world_size > 1)  # what is exchanged
     n_reserved += sum(4 * p.numel() for p in module.parameters()) * (config.trainer.ema_decay > 0)

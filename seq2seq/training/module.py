@@ -172,9 +172,6 @@ class TranslationModule(pl.LightningModule):
         return RATE_AFTER_ROLLBACK**self.n_rollbacks
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return self.new_optimizer()
-
-    def new_optimizer(self) -> torch.optim.Optimizer:
         optim = self.config.optim
         options: dict[str, Any] = {
             "lr": optim.lr,

@@ -148,7 +148,7 @@ def test_the_largest_batch_has_the_most_tokens_and_then_the_longest_sentences() 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 def test_the_moments_are_counted_before_they_are_there(optimizer: str) -> None:
     module = make_module(optimizer=optimizer)
-    expected = missing_state(module.new_optimizer())
+    expected = missing_state(module.configure_optimizers())
     (found,) = fit(module, 1).optimizers
     moments = [value for state in found.state.values() for value in state.values() if torch.is_tensor(value)]
     assert expected == sum(value.nbytes for value in moments if value.dim())
