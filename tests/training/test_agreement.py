@@ -1,6 +1,5 @@
 """All processes of a run stop and save at the same step, whichever of them is told to."""
 
-import os
 import signal
 import time
 from pathlib import Path
@@ -12,9 +11,9 @@ import torch
 
 from seq2seq.training.milestones import SAVE_EVERY_S, STEPS_BETWEEN_AGREEMENTS, Milestones
 from seq2seq.training.processes import StopSignals
-from tests.training.two_ranks import in_two_processes
+from tests.training.two_ranks import in_two_processes, needs_gloo
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+pytestmark = needs_gloo
 
 
 @pytest.mark.parametrize("told", [0, 1])

@@ -1,7 +1,6 @@
 """Two processes that train one model: real ones."""
 
 import json
-import os
 
 import pytest
 import torch
@@ -9,7 +8,7 @@ import torch
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.plain_loop import assert_measured_as_by_one, plain_loop
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config
-from tests.training.two_ranks import train_together
+from tests.training.two_ranks import needs_gloo, train_together
 
 VALIDATED = "recent-00000002.ckpt"  # of the first validation, after the second step
 # For the second process, 57 of the 60 minutes that it may take are over from the beginning.
@@ -22,7 +21,7 @@ if rank == 1:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+@needs_gloo
 def test_two_processes_train_the_model_that_one_would(corpus, tmp_path):
     changes = {
         "trainer.devices": 2,

@@ -1,6 +1,5 @@
 """`batch.max_tokens=auto`: what fits into memory, and what a run remembers of it."""
 
-import os
 import weakref
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from seq2seq.training.module import TranslationModule
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.trainer import Machine
 from tests.training.tiny_runs import SignalAt, arguments, checkpoint, tiny_config, train_here, train_with
-from tests.training.two_ranks import train_together
+from tests.training.two_ranks import needs_gloo, train_together
 
 
 @pytest.mark.parametrize("written", [512, "512"])
@@ -91,7 +90,7 @@ fitting.MOST_ON_CPU = [640, 160][rank]
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+@needs_gloo
 def test_several_processes_take_what_fits_in_all_of_them(corpus: Path, tmp_path: Path) -> None:
     keys = {"batch.max_tokens": "auto", "trainer.max_epochs": 0, "trainer.max_steps": 1, "data.test": "null"}
     done = train_together(tmp_path, *arguments(corpus, tmp_path / "run", keys), before=LARGEST)

@@ -1,7 +1,6 @@
 """Batches that do not fit into memory are done in halves: with the same gradient, and counted."""
 
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tests.places import made_once
 from tests.training.short_of_memory import large, needs_limits, script
 from tests.training.test_module import make_module
 from tests.training.tiny_runs import arguments, checkpoint, command, tiny_config, train_with, write_corpus
-from tests.training.two_ranks import train_together
+from tests.training.two_ranks import needs_gloo, train_together
 
 NO_TRIAL = "fitting.WorstBatch.on_train_start = lambda *_: None"
 BATCH = collate([[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [15], [16]], [[5], [6, 7], [8], [9, 10, 11, 12], [13]])
@@ -196,7 +195,7 @@ def test_a_run_short_of_memory_learns_what_it_would_have_learned(rich: Path, tmp
     assert not none
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+@needs_gloo
 def test_a_rank_short_of_memory_still_exchanges_gradients_once_a_step(rich: Path, tmp_path: Path) -> None:
     keys = SAME | NO_TEST | {"trainer.devices": 2, "trainer.strategy": "ddp"}
     done = train_together(tmp_path, *arguments(rich / "corpus", tmp_path / "run", keys), before=POOR_RANK)

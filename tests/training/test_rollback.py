@@ -5,7 +5,6 @@ divergence. So a run that is derailed after step 13 goes back at step 18. The st
 up to 12 were good.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from tests.training.tiny_runs import (
     train_with,
     values_of,
 )
-from tests.training.two_ranks import train_together
+from tests.training.two_ranks import needs_gloo, train_together
 
 # Each process is derailed, and writes down the weights that it has at the end.
 DERAILED = """
@@ -272,7 +271,7 @@ def test_a_later_end_after_a_rollback_is_planned_with_the_lower_rate(corpus: Pat
         assert rates[step] == pytest.approx(line)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+@needs_gloo
 def test_two_processes_go_back_together(corpus: Path, tmp_path: Path) -> None:
     """An epoch has 8 steps. The steps from 14 to 18 are bad, and the state of step 8 is good."""
     changes = {"batch.max_tokens": 160, "trainer.devices": 2, "trainer.strategy": "ddp"}

@@ -1,6 +1,5 @@
 """Two processes that validate together find what one finds."""
 
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +12,9 @@ from seq2seq.config.decoding import DecodingConfig
 from seq2seq.config.model import ModelConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.validation import Domains, spread, teacher_forced, translate_store
-from tests.training.two_ranks import in_two_processes
+from tests.training.two_ranks import in_two_processes, needs_gloo
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+pytestmark = needs_gloo
 
 V = 19
 

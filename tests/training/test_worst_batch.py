@@ -1,6 +1,5 @@
 """A run that does not fit into memory ends before its first step, and a run that does is not touched."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from tests.training.tiny_runs import (
     train_in_parts,
     train_with,
 )
-from tests.training.two_ranks import train_together
+from tests.training.two_ranks import needs_gloo, train_together
 
 FEW_STEPS = {"trainer.max_epochs": 0, "trainer.max_steps": 1, "data.max_sentence_tokens": 30, "data.test": None}
 
@@ -82,7 +81,7 @@ def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(
     assert checkpoint(run_dir)["global_step"] == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
+@needs_gloo
 def test_what_one_process_cannot_do_ends_all_with_one_sentence(corpus: Path, tmp_path: Path) -> None:
     short = "from seq2seq.training import fitting\nfitting.fits = lambda *_: rank == 0"
     done = train_together(tmp_path, *arguments(corpus, tmp_path / "run", {"trainer.strategy": "ddp"}), before=short)

@@ -1,18 +1,22 @@
 """Two processes that are two ranks of a run, of a function or of `train.py`, without the seconds of two starts."""
 
 import multiprocessing
+import os
 import subprocess
+
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch.distributed as dist
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 
 from tests.training.launching import free_port
 from tests.training.tiny_runs import command
 
+needs_gloo = pytest.mark.skipif(not hasattr(os, "fork"), reason="gloo on this system is not tested")
 _PATIENCE_S = 60
 # A launcher of one's own. It forks, so that all processes have what one has imported.
 _LAUNCHER = """
