@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import subprocess
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
