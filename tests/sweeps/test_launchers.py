@@ -1,4 +1,7 @@
-"""A sweep of which jobs fail and are killed, by Hydra's launchers: given again, it is complete. Real trainings."""
+"""A sweep of which jobs fail and are killed, two at a time: given again, it is complete. Real trainings.
+
+tests/faults/test_stopped_sweeps.py has them one at a time.
+"""
 
 import os
 import shutil
@@ -23,14 +26,11 @@ def process_of(run_dir: Path) -> int:
     return 0
 
 
-@pytest.mark.parametrize("launcher", [["basic"], ["joblib", "hydra.launcher.n_jobs=2"]], ids=lambda words: words[0])
-def test_a_sweep_with_jobs_that_fail_and_one_that_is_killed_is_complete_when_given_again(
-    tmp_path: Path, launcher: list[str]
-) -> None:
+def test_a_sweep_with_jobs_that_fail_and_one_that_is_killed_is_complete_when_given_again(tmp_path: Path) -> None:
     corpus, sweep = write_corpus(tmp_path / "corpus", n_train=60), SweepDirectory(tmp_path / "sweep")
     keys = arguments(corpus, sweep.path, {"trainer.max_epochs": 0, "trainer.max_steps": 200, "trainer.patience": 0})
     words = [*(word for word in keys if not word.startswith("seed=")), "seed=1,2", "data.valid=valid,later"]
-    words += [f"hydra/launcher={launcher[0]}", *launcher[1:]]
+    words += ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
     names = [f"{i:03d}_data.valid={valid}_seed={seed}" for i, (seed, valid) in enumerate(
         (seed, valid) for seed in (1, 2) for valid in ("valid", "later")
     )]  # fmt: skip
