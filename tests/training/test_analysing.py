@@ -20,7 +20,7 @@ from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import Looks
 from tests.places import made_once
-from tests.training.tiny_runs import tiny_config, train_with, write_split
+from tests.training.tiny_runs import lines, tiny_config, train_with, write_split
 from tests.translating import model_content
 
 LEARNING = {
@@ -39,10 +39,6 @@ ODD = [
     ("ba be ba be", "be ba be ba"),
     ("12 !", "! 12"),
 ]
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 @pytest.fixture(scope="session")

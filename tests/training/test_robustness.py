@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 import sacrebleu
@@ -11,14 +10,10 @@ from seq2seq import cli
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.corpus.augmentation import AUGMENTATIONS
 from tests.places import made_once
-from tests.training.tiny_runs import tiny_config, train_here, train_with
+from tests.training.tiny_runs import lines, tiny_config, train_here, train_with
 
 LEARNING = {"trainer.max_steps": 40, "optim.lr": 0.02, "model.d_model": 32, "decoding.beam_size": 1}
 TESTS = {"plain": "test", "chat": {"source": "test", "augmentation": ["upper", "typos"]}}
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 @pytest.fixture(scope="session")

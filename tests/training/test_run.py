@@ -38,6 +38,7 @@ from tests.training.tiny_runs import (
     arguments,
     checkpoint,
     command,
+    lines,
     tiny_config,
     train_with,
     write_corpus,
@@ -90,10 +91,6 @@ def model_of(content):
     model = Transformer(read_config(content["config"]).model, tokenizer.vocab_size)
     model.load_state_dict({name.removeprefix("model."): w for name, w in content["state_dict"].items()})
     return model.eval(), tokenizer
-
-
-def lines(path):
-    return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def test_a_run_directory_holds_all_of_the_run(finished):

@@ -89,6 +89,10 @@ def write_split(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
         (folder / f"{split}.{language}").write_text("".join(f"{line}\n" for line in side))
 
 
+def lines(path: Path | str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+
+
 def write_corpus(folder: Path, n_train: int = 300, n_valid: int = 9, n_test: int = 7) -> Path:
     for seed, (split, n) in enumerate({"train": n_train, "valid": n_valid, "test": n_test}.items()):
         write_split(folder, split, reversed_pairs(n, seed))
