@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,12 +133,7 @@ def exported_model(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KiB, where this user may mount one."""
-    from tests.devices import mount
+    from tests import devices
 
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount("-t", "tmpfs", "-o", "size=64k", "tmpfs", folder)
-    try:
+    with devices.small_disk(tmp_path / "disk", 1 << 16) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)

@@ -3,6 +3,10 @@
 import os
 import stat
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,8 +28,39 @@ def device(folder: Path, name: str) -> Path:
 
 
 def mount(*options: object) -> None:
-    """Call `mount`, which only root may do."""
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        pytest.skip("only root mounts")
-    if subprocess.run(["mount", *map(str, options)], capture_output=True).returncode:
-        pytest.skip("nothing can be mounted here")
+    """Call `mount`. Where this user may not, the test is skipped."""
+    if reason := _mount(*options):
+        pytest.skip(f"nothing can be mounted here: {reason}")
+
+
+@contextmanager
+def small_disk(folder: Path, n_bytes: int) -> Iterator[Path]:
+    """A file system in memory, mounted at `folder`."""
+    folder.mkdir()
+    mount("-t", "tmpfs", "-o", f"size={n_bytes}", "tmpfs", folder)
+    try:
+        yield folder
+    finally:
+        _unmount(folder)
+
+
+@cache
+def can_mount() -> bool:
+    with tempfile.TemporaryDirectory() as name:
+        if _mount("-t", "tmpfs", "tmpfs", name):
+            return False
+        _unmount(name)
+        return True
+
+
+def _mount(*options: object) -> str:
+    """Why it did not work; empty if it did."""
+    try:
+        done = subprocess.run(["mount", *map(str, options)], capture_output=True, text=True)
+    except FileNotFoundError:
+        return "there is no command `mount`"
+    return (done.stderr.strip() or "it says nothing") if done.returncode else ""
+
+
+def _unmount(folder: Path | str) -> None:
+    subprocess.run(["umount", "--lazy", folder], check=True)

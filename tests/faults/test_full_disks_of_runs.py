@@ -9,7 +9,7 @@ import pytest
 
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
-from tests.faults.disks import can_mount, small_disk
+from tests.devices import can_mount, small_disk
 from tests.faults.runs import CHANGES, assert_same, faulty_train, steps_saved
 from tests.nightly import IS_NIGHTLY
 from tests.training.tiny_runs import arguments, command

@@ -8,7 +8,7 @@ import pytest
 
 from tests.dataset.preparing import content, prepared, preparing
 from tests.dataset.small_corpus import sentence, write_split
-from tests.faults.disks import small_disk
+from tests.devices import small_disk
 from tests.places import ROOT
 from tests.test_benchmarks import script
 
