@@ -59,13 +59,13 @@ class Distillation:
     teachers: tuple[Path, ...]
     words: tuple[str, ...]
     output: Path
-    each: bool = False
-    references: float = 0.5
-    n_best: int = 1
-    monolingual: tuple[Path, ...] = ()
-    backward: Path | None = None
-    keep_share: float = 1.0
-    n_processes: int = 0
+    each: bool
+    references: float
+    n_best: int
+    monolingual: tuple[Path, ...]
+    backward: Path | None
+    keep_share: float
+    n_processes: int
 
     def run(self) -> None:
         """Do it, or what is left of it, and print the page.
