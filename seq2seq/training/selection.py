@@ -218,8 +218,8 @@ class Selector:
         """Optimizer steps of the best validations, the best one first."""
         return [step for _, step in self.ranking]
 
-    def see(self, step: int, metrics: Mapping[str, float]) -> bool:
-        """Take a validation into account; returns whether it is the best one so far.
+    def see(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Take a validation into account.
 
         A monitor that has never moved, such as a BLEU of 0, says nothing, and uses up no patience.
         """
@@ -231,7 +231,6 @@ class Selector:
             ranking = sorted([*self.ranking, (found, step)], key=lambda each: each[0], reverse=True)
             self.ranking = ranking[: self.n_best]
         self.n_since = 0 if is_best or self.n_alike else self.n_since + 1
-        return is_best
 
     def has_lost_patience(self, patience: int) -> bool:
         """Whether `patience` validations in a row were no better than the best one; 0: never."""

@@ -28,7 +28,8 @@ def test_what_is_not_a_number_is_never_among_the_best() -> None:
 def test_patience_looks_at_the_best_one_alone() -> None:
     selector = seen("valid/bleu", [5.0, 3.0, 4.0], n_best=3)  # the last one is among the best three
     assert selector.has_lost_patience(2) and not selector.has_lost_patience(3)
-    assert selector.see(4, {"bleu": 5.5, "loss": 1.0}) and not selector.has_lost_patience(1)
+    selector.see(4, {"bleu": 5.5, "loss": 1.0})
+    assert selector.best_steps[0] == 4 and not selector.has_lost_patience(1)
 
 
 def test_a_continued_selector_goes_on_and_can_remember_fewer_or_more() -> None:
@@ -37,7 +38,7 @@ def test_a_continued_selector_goes_on_and_can_remember_fewer_or_more() -> None:
     for n_best, expected in ((1, [2]), (2, [2, 4]), (3, [2, 4, 3])):
         selector = Selector("valid/bleu", n_best)
         selector.load_state_dict(state)
-        assert not selector.see(4, {"bleu": 6.0, "loss": 1.0})
+        selector.see(4, {"bleu": 6.0, "loss": 1.0})
         assert selector.best_steps == expected
         assert selector.has_lost_patience(2)
 
@@ -49,5 +50,7 @@ def test_a_metric_that_never_moves_uses_up_no_patience_and_the_loss_decides() ->
     assert selector.best_steps == [2] and selector.n_alike == 3 and not selector.has_lost_patience(1)
     continued = Selector("valid/bleu")
     continued.load_state_dict(selector.state_dict())
-    assert continued.see(4, {"bleu": 0.1, "loss": 9.0})
-    assert not continued.see(5, {"bleu": 0.0, "loss": 3.0}) and continued.has_lost_patience(1)
+    continued.see(4, {"bleu": 0.1, "loss": 9.0})
+    assert continued.best_steps == [4]
+    continued.see(5, {"bleu": 0.0, "loss": 3.0})
+    assert continued.best_steps == [4] and continued.has_lost_patience(1)
