@@ -47,7 +47,7 @@ def build_loggers(config: RunConfig, run: RunDirectory, resumed_step: int, wandb
     loggers: list[Logger] = [MetricsCsv(run, resumed_step)]
     if config.logger.tensorboard:
         loggers.append(Guarded(TensorBoardTracker(run)))
-    if config.logger.wandb and config.logger.wandb_mode != "disabled":
+    if config.logger.wandb:
         loggers += _wandb(config, run, wandb_id)
     return loggers
 
