@@ -13,6 +13,7 @@ from seq2seq.config import TrainerConfig
 from seq2seq.errors import ConfigError
 
 TOP_PAD = 256 << 20  # bytes by which the heap grows, and that stay at its end
+JEMALLOC_ALL_ARENAS = 4096  # MALLCTL_ARENAS_ALL of its header
 
 
 def accelerator_of(config: TrainerConfig) -> str:
@@ -98,15 +99,24 @@ def keep_freed_memory() -> None:
 
 
 def give_back_holes() -> None:
-    """Ask glibc to give the holes in the heap back to the kernel, but not the free memory at its end."""
-    if _is_glibc():
-        ctypes.CDLL(None).malloc_trim(TOP_PAD)
+    """Ask for the holes in the heap to go back to the kernel, but not the free memory at its end."""
+    _trim(TOP_PAD)
 
 
 def give_back_freed_memory() -> None:
-    """Ask glibc to give all that was freed back to the kernel, so that oneDNN's compiler can have it, for example."""
-    if _is_glibc():
-        ctypes.CDLL(None).malloc_trim(0)
+    """Ask for all that was freed to go back to the kernel, so that oneDNN's compiler can have it, for example."""
+    _trim(0)
+
+
+def _trim(n_kept: int) -> None:
+    """Give free memory back, but for as many bytes at the end of glibc's heap."""
+    if not _is_glibc():
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallctl"):  # jemalloc was loaded before glibc; its memory has no end
+        library.mallctl(b"arena.%d.purge" % JEMALLOC_ALL_ARENAS, None, None, None, ctypes.c_size_t(0))
+    else:
+        library.malloc_trim(n_kept)
 
 
 def keep_compiled_products() -> None:

@@ -1,4 +1,5 @@
 import platform
+from ctypes.util import find_library
 
 import pytest
 
@@ -35,10 +36,16 @@ assert all(bool((small == 1).all()) for small in kept)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc's heap")
-def test_holes_are_kept_for_the_next_steps_and_then_given_back(tmp_path):
+@pytest.mark.parametrize("allocator", ["", "jemalloc"])
+def test_holes_are_kept_for_the_next_steps_and_then_given_back(tmp_path, allocator):
+    environment = {}
+    if allocator:
+        if not (library := find_library(allocator)):
+            pytest.skip(f"{allocator} is not installed")
+        environment = {"LD_PRELOAD": library, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}
     script = tmp_path / "holes.py"
     script.write_text(HOLES)
-    done = command(script=script)
+    done = command(script=script, env=environment, is_fresh=True)
     assert done.returncode == 0, done.stderr
     when_freed, before, at_a_trim = map(float, done.stdout.split())
     assert max(when_freed, before) < 8.4 < 0.9 * 30 * 8.4 < at_a_trim  # MB
