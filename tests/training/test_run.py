@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytorch_lightning as pl
@@ -160,7 +161,7 @@ def test_all_references_of_a_test_set_count_and_are_kept(finished, corpus):
     hypotheses = lines(run_dir / "hypotheses/third.en")
     assert hypotheses == lines(run_dir / "hypotheses/first.en")
     scores = json.loads((run_dir / "scores.json").read_text())
-    or_none = [line or None for line in second]  # which sacreBLEU takes for a missing one
+    or_none: list[Any] = [line or None for line in second]  # which sacreBLEU takes for a missing one
     for name, metric in {"bleu": sacrebleu.BLEU(), "ter": sacrebleu.TER()}.items():
         expected = metric.corpus_score(hypotheses, [first, or_none]).score
         assert scores["third"][name]["score"] == pytest.approx(expected, abs=1e-4)
