@@ -99,7 +99,7 @@ OTHER_SETTINGS: list[tuple[tuple[object, ...], str]] = [
 
 
 def test_other_settings_are_refused_by_name(
-    trained: Cli, run_dir: Path, broken_off: tuple[object, ...], tmp_path: Path
+    trained: Cli, random_run: Path, broken_off: tuple[object, ...], tmp_path: Path
 ) -> None:
     files = {"PREFIX": tmp_path / "prefixes", "TERMS": tmp_path / "terms"}
     (tmp_path / "prefixes").write_text("\n" * len(SOURCES))
@@ -110,9 +110,9 @@ def test_other_settings_are_refused_by_name(
         assert f"{tmp_path}/out.parts was begun with other settings: " in message
         assert change in message
         assert "Give the same, or remove it to start anew\n" in message
-    message = Cli(run_dir).refusal(*SMALL_BLOCKS, *broken_off)
+    message = Cli(random_run).refusal(*SMALL_BLOCKS, *broken_off)
     assert 'model was ["' in message
-    models = Cli(run_dir, run_dir)
+    models = Cli(random_run, random_run)
     shutil.rmtree(tmp_path / "out.parts")
     assert interrupted(models, 8, *broken_off, "--weights", 1, 2)[0] == 130
     message = models.refusal(*SMALL_BLOCKS, *broken_off, "--weights", 2, 1)
