@@ -66,3 +66,11 @@ def test_each_sentence_is_reported_once_and_stays_until_then(ends: list[int], da
         assert len(batch) <= max(round_up(n_open), n_open)
         assert {i for i, end in enumerate(ends) if end > step} <= set(batch)
     assert sorted(reported) == list(range(len(ends)))
+
+
+def test_a_sentence_that_stays_to_fill_the_batch_is_not_reported_again() -> None:
+    rows = Rows(12)
+    assert rows.newly_done([True] * 3 + [False] * 9) == [(0, 0), (1, 1), (2, 2)]
+    assert rows.drop_done() == [0, *range(3, 12)]  # 9 are open, and batches have 10 rows
+    assert rows.newly_done([True] * 10) == [(row, row + 2) for row in range(1, 10)]
+    assert rows.all_done
