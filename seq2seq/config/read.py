@@ -130,6 +130,8 @@ def describe(error: "OmegaConfBaseException") -> str:
         return f"{key} has no value here; add {key}=... to the command"
     if isinstance(error, (ConfigKeyError, AttributeError)):
         return unknown_key(key)
+    if str(error).startswith("Cannot merge"):
+        return f"{key} has names in a preset and a list here, or the reverse; put {key}=null before it to replace them"
     return f"{key}: {str(error).splitlines()[0]}; the comments in seq2seq/config/ say what it takes"
 
 

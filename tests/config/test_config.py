@@ -386,6 +386,8 @@ def test_multi30k_tiny_has_the_settings_of_wu_2021():
 def test_an_experiment_gives_way_to_the_command_line():
     config = read_config(composed("experiment=multi30k", "optim.lr=0.5", "model=tiny"))
     assert (config.optim.lr, config.model.d_model, config.data.name) == (0.5, 128, "multi30k")
+    config = read_config(composed("experiment=mixed", "data.test=null", "data.test=[mine]"))
+    assert config.data.test == ["mine"]
 
 
 @pytest.mark.parametrize("key", REMOVED)
@@ -413,10 +415,11 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
             ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny; --config-dir=DIR"],
         ),
         (["hydra/launcher=submitit_slurm"], ["hydra/launcher=submitit_slurm", "add -m"]),
+        (["experiment=mixed", "data.test=[a]"], ["data.test has names in a preset", "put data.test=null before it"]),
         (["experiment=null"], ["experiment=null", "leave it out", "demo, general, mixed, multi30k,"]),
         (["model.d_model=30", "batch.max_tokens=9"], ["model.d_model=30 does not", "\nbatch.max_tokens=9 cannot hold"]),
     ],
-    ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "no-experiment", "impossible"],
+    ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "list-for-names", "no-experiment", "impossible"],
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(words, parts, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
