@@ -128,6 +128,7 @@ class Distillation:
                     for n, (teachers, known) in enumerate(groups, start=1)
                 },
                 "student": ([student.path], own),
+                "student, beam of 2, int8": ([int8], ["--beam-size", 2, *own]),
                 "student, greedy, int8": ([int8], ["--beam-size", 1, *own]),
             }
             rows += self._compared(student, test, ways)
