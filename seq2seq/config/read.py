@@ -128,10 +128,12 @@ def describe(error: "OmegaConfBaseException") -> str:
     key = str(error.full_key or error.key or "?")
     if isinstance(error, MissingMandatoryValue):
         return f"{key} has no value here; add {key}=... to the command"
-    if isinstance(error, (ConfigKeyError, AttributeError)):
+    unknown = isinstance(error, (ConfigKeyError, AttributeError))
+    sources = ".".join(key.split(".")[:2])
+    if sources in ("data.train", "data.valid", "data.test") and (unknown or str(error).startswith("Cannot merge")):
+        return f"{sources} has other entries in a preset; put {sources}=null before yours to replace them"
+    if unknown:
         return unknown_key(key)
-    if str(error).startswith("Cannot merge"):
-        return f"{key} has names in a preset and a list here, or the reverse; put {key}=null before it to replace them"
     return f"{key}: {str(error).splitlines()[0]}; the comments in seq2seq/config/ say what it takes"
 
 

@@ -415,11 +415,12 @@ def test_an_old_key_is_answered_with_its_new_name(old, new):
             ["model=bigg", "choose one of: base, base_paper, big, big_paper, small, tiny; --config-dir=DIR"],
         ),
         (["hydra/launcher=submitit_slurm"], ["hydra/launcher=submitit_slurm", "add -m"]),
-        (["experiment=mixed", "data.test=[a]"], ["data.test has names in a preset", "put data.test=null before it"]),
+        (["experiment=mixed", "data.test=[a]"], ["data.test has other entries in a preset; put data.test=null before"]),
+        (["experiment=mixed", "data.test={a: b}"], ["data.test has other entries in a preset"]),
         (["experiment=null"], ["experiment=null", "leave it out", "demo, general, mixed, multi30k,"]),
         (["model.d_model=30", "batch.max_tokens=9"], ["model.d_model=30 does not", "\nbatch.max_tokens=9 cannot hold"]),
     ],
-    ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "list-for-names", "no-experiment", "impossible"],
+    ids=["renamed", "added", "wrong-type", "no-preset", "no-launcher", "list", "names", "no-experiment", "impossible"],
 )
 def test_a_mistake_on_the_command_line_is_told_in_a_sentence(words, parts, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
