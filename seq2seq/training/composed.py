@@ -31,6 +31,7 @@ from seq2seq.tokenizer import Tokenizer
 
 # What may differ from the model that a run starts from: not the shape of its weights, not what they mean.
 FINETUNABLE_KEYS = tuple(key for key, mark in marks(RunConfig).items() if mark.only_trains)
+_LAYERS = ("model.n_encoder_layers", "model.n_decoder_layers")  # of which a new run may keep fewer
 _TAKEN = {"finetune": ("model", "tokenizer"), "teacher": ("tokenizer",)}  # sections that come from the model of a key
 _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in all
 
@@ -190,11 +191,13 @@ def config_of_models(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
                 key = f"{section}.{name}"
                 if key in FINETUNABLE_KEYS:
                     continue
-                override = override_of.get(key) or override_of.get(section)
-                if override and OmegaConf.select(cfg, key) != value:
+                override, wanted = override_of.get(key) or override_of.get(section), OmegaConf.select(cfg, key)
+                if override and key in _LAYERS and isinstance(wanted, int) and wanted < value:
+                    continue
+                if override and wanted != value:
                     raise ConfigError(
-                        f"{override} does not fit {role}={cfg[role]}: {given.path} has {key}={value}; "
-                        f"leave it out (only {', '.join(FINETUNABLE_KEYS)} may differ)"
+                        f"{override} does not fit {role}={cfg[role]}: {given.path} has {key}={value}; leave it out "
+                        f"(only {', '.join(FINETUNABLE_KEYS)} may differ, and {' and '.join(_LAYERS)} be less)"
                     )
                 OmegaConf.update(merged, key, value)
     return read_config(merged)

@@ -260,13 +260,24 @@ def _decay_matrices_only(parameters: list[nn.Parameter], weight_decay: float) ->
 def new_module(
     config: RunConfig, prepared: Prepared, total_steps: int, start: TrainedModel | None = None
 ) -> TranslationModule:
-    """The module of a run; with the weights of `start`, if there is one."""
+    """The module of a run; with the weights of `start`, if there is one.
+
+    Of more layers than the run has, it gets the first, the last and some between (Shleifer and Rush 2020).
+    """
     module = TranslationModule(config, prepared.tokenizer, total_steps, prepared.seen)
     if start:
         log.info("starting from the weights of %s", start.path)
-        module.model.load_state_dict(start.build().state_dict())
+        model = start.build()
+        for half, kept in ((model.encoder, module.model.encoder), (model.decoder, module.model.decoder)):
+            half.layers = nn.ModuleList(_spread(half.layers, len(kept.layers)))
+        module.model.load_state_dict(model.state_dict())
     if config.trainer.compile:
         # Not the model as a whole: training calls its halves, and the loss works on hidden states.
         module.model.encoder.compile(dynamic=True)
         module.model.decoder.compile(dynamic=True)
     return module
+
+
+def _spread(layers: nn.ModuleList, n: int) -> list[nn.Module]:
+    """So many of them, from the first to the last; one is the first."""
+    return [layers[k * (len(layers) - 1) // max(1, n - 1)] for k in range(n)]

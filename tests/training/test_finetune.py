@@ -37,6 +37,17 @@ def trained(corpus, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def deep(corpus, tmp_path_factory) -> Path:
+    def make(folder: Path) -> None:
+        layers = {"model.n_encoder_layers": 4, "model.n_decoder_layers": 3}
+        train_with(
+            tiny_config(corpus, folder, layers | {"trainer.max_epochs": 0, "trainer.max_steps": 1, "data.test": None})
+        )
+
+    return made_once(tmp_path_factory, "deep_to_finetune", make)
+
+
+@pytest.fixture(scope="session")
 def finetuned(trained, tmp_path_factory) -> Path:
     """A run of one step that hardly moves, on other text, from which other subwords would be learned."""
 
@@ -99,9 +110,30 @@ def test_it_takes_the_shape_from_the_model_and_dropout_from_the_command(trained,
 
 
 @pytest.mark.parametrize(
+    ("n_encoder", "n_decoder", "kept"),
+    [(4, 1, {"encoder": [0, 1, 2, 3], "decoder": [0]}), (2, 2, {"encoder": [0, 3], "decoder": [0, 2]})],
+)
+def test_it_may_have_fewer_layers(deep, corpus, tmp_path, own_signals, n_encoder, n_decoder, kept):
+    layers = {"model.n_encoder_layers": n_encoder, "model.n_decoder_layers": n_decoder}
+    done = train_here(
+        *arguments(corpus, tmp_path / "run", STILL | layers | {"finetune": str(deep), "data.test": "null"})
+    )
+    assert done.returncode == 0, done.stderr
+    start, found = TrainedModel.read(deep), TrainedModel.read(tmp_path / "run")
+    n_layers = {"n_encoder_layers": n_encoder, "n_decoder_layers": n_decoder}
+    assert found.config.model == dataclasses.replace(start.config.model, **n_layers)
+    for name, weight in found.weights.items():
+        half, what, *rest = name.split(".")
+        if what == "layers":
+            name = ".".join([half, what, str(kept[half][int(rest[0])]), *rest[1:]])
+        torch.testing.assert_close(weight, start.weights[name], rtol=0, atol=1e-9, msg=name)
+
+
+@pytest.mark.parametrize(
     ("option", "has"),
     [
         ("model=base", "model.d_model=16"),
+        ("model.n_decoder_layers=2", "model.n_decoder_layers=1"),
         pytest.param("model.d_ff=48", "model.d_ff=24", marks=pytest.mark.nightly),
         ("tokenizer=unigram", "tokenizer.model_type=bpe"),
     ],
