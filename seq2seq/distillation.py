@@ -96,7 +96,8 @@ class Distillation:
                 _write_aligned(text, read_pairs(source))
             self._translate(str(n), text, teachers, {source.tag} & tags)
             pairs = self._kept(str(n), teachers, config)
-            learned.append(_entry(text, source.tag, spec.weight * self.references))
+            if self.references:
+                learned.append(_entry(text, source.tag, spec.weight * self.references))
             learned.append(_entry(pairs, source.tag, spec.weight * (1 - self.references)))
         for n, file in enumerate(self.monolingual):
             self._translate(f"monolingual-{n}", [file], self.teachers, set())

@@ -44,6 +44,8 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     written = {file.name: len(file.read_text().splitlines()) for file in (output / "pairs").iterdir()}
     assert written == {"0.src": 500, "0.tgt": 500, "monolingual-0.src": 40, "monolingual-0.tgt": 40}
     assert len({row.split("\t")[0] for row in (output / "translations" / "0.tsv").read_text().splitlines()}) == 500
+    learned = RunDirectory(output / "student").config().data.train_sources
+    assert [source.stem for source in learned] == ["0", "monolingual-0"]  # no references
 
     # The same command makes nothing twice, and what is missing again.
     times = {file: file.stat().st_mtime_ns for file in output.rglob("*.ckpt")}
