@@ -23,6 +23,8 @@ from seq2seq.dataset.batches import Batch, Step
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.seen import SeenText
 from seq2seq.hardware import multiplies_bf16
+from seq2seq.model.decoder import Decoder
+from seq2seq.model.encoder import Encoder
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import Loss, loss_function, smoothed_cross_entropy
@@ -268,8 +270,8 @@ def new_module(
     if start:
         log.info("starting from the weights of %s", start.path)
         model = start.build()
-        for half, kept in ((model.encoder, module.model.encoder), (model.decoder, module.model.decoder)):
-            half.layers = nn.ModuleList(_spread(half.layers, len(kept.layers)))
+        _keep_layers(model.encoder, config.model.n_encoder_layers)
+        _keep_layers(model.decoder, config.model.n_decoder_layers)
         module.model.load_state_dict(model.state_dict())
     if config.trainer.compile:
         # Not the model as a whole: training calls its halves, and the loss works on hidden states.
@@ -278,6 +280,7 @@ def new_module(
     return module
 
 
-def _spread(layers: nn.ModuleList, n: int) -> list[nn.Module]:
-    """So many of them, from the first to the last; one is the first."""
-    return [layers[k * (len(layers) - 1) // max(1, n - 1)] for k in range(n)]
+def _keep_layers(half: Encoder | Decoder, n: int) -> None:
+    """Keep so many of its layers, from the first to the last; one is the first."""
+    kept = [half.layers[k * (len(half.layers) - 1) // max(1, n - 1)] for k in range(n)]
+    half.layers = nn.ModuleList(kept)  # type: ignore[assignment]  # as in `Encoder`

@@ -73,7 +73,7 @@ MUTANTS = [
     Mutant(
         fault="of a model that has more layers, a run keeps the first ones",
         file="seq2seq/training/module.py",
-        text="k * (len(layers) - 1) // max(1, n - 1)",
+        text="k * (len(half.layers) - 1) // max(1, n - 1)",
         becomes="k",
         tests=["tests/training/test_finetune.py::test_it_may_have_fewer_layers"],
     ),
