@@ -191,10 +191,11 @@ def config_of_models(cfg: DictConfig, overrides: Sequence[str]) -> RunConfig:
                 key = f"{section}.{name}"
                 if key in FINETUNABLE_KEYS:
                     continue
-                override, wanted = override_of.get(key) or override_of.get(section), OmegaConf.select(cfg, key)
-                if override and key in _LAYERS and isinstance(wanted, int) and wanted < value:
-                    continue
+                wanted = OmegaConf.select(cfg, key)
+                override = override_of.get(key) or override_of.get(section)
                 if override and wanted != value:
+                    if key in _LAYERS and isinstance(wanted, int) and wanted < value:
+                        continue
                     raise ConfigError(
                         f"{override} does not fit {role}={cfg[role]}: {given.path} has {key}={value}; leave it out "
                         f"(only {', '.join(FINETUNABLE_KEYS)} may differ, and {' and '.join(_LAYERS)} be less)"
