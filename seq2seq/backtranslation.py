@@ -17,13 +17,20 @@ from seq2seq.config.command import path_word
 from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import ConfigError
 from seq2seq.files import atomic_file
-from seq2seq.steps import check_monolingual, claim, clean, do, n_gpus, refuse_several
+from seq2seq.steps import check_launch, check_monolingual, claim, clean, translate
 
 TAG = "backtranslated"
 
 
 def backtranslate(
-    models: Sequence[Path], monolingual: Sequence[Path], output: Path, beam_size: int, seed: int, n_processes: int
+    models: Sequence[Path],
+    monolingual: Sequence[Path],
+    output: Path,
+    *,
+    beam_size: int,
+    seed: int,
+    n_processes: int,
+    launcher: str,
 ) -> None:
     """Do it, or what is left of it, and print how `train.py` reads the pairs.
 
@@ -32,12 +39,13 @@ def backtranslate(
         monolingual: files of sentences, one a line.
         beam_size: of a search; 0: sources are drawn at random.
         seed: of what is drawn.
-        n_processes: that translate together; 0: one for each GPU, or one if there is none.
+        n_processes: of this machine that translate together; 0: one for each GPU, or one if there is none.
+        launcher: a command that starts the processes of translation.
     Raises:
         UserError: wrong input, or the output belongs to something else.
         SystemExit: a step failed, and has said why.
     """
-    refuse_several("backtranslate")
+    check_launch("backtranslate", n_processes, launcher)
     check_monolingual(monolingual)
     languages = {(data.src_lang, data.tgt_lang) for data in (TrainedModel.read(m).config.data for m in models)}
     if len(languages) > 1:
@@ -58,7 +66,7 @@ def backtranslate(
     if not sources.exists():
         drawn = ["--beam-size", beam_size] if beam_size else ["--sample", "--seed", seed]
         words = ["--model", *models, "--input", text, "--output", sources, *drawn]
-        do("translate", *words, n_processes=n_processes or n_gpus())
+        translate(*words, n_processes=n_processes, launcher=launcher)
     clean([sources, text], [other, own], pairs)
     entry = f"{{source:{path_word('', pairs.absolute())[1:]},tag:{TAG}}}"
     print(f"train from {other} to {own} with it:  data.train=[train,{entry}]")

@@ -32,7 +32,7 @@ from seq2seq.errors import ConfigError, command
 from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.export.conversion import check_convertible
 from seq2seq.files import atomic_file, write_json, write_text
-from seq2seq.steps import check_monolingual, claim, clean, do, n_gpus, refuse_several
+from seq2seq.steps import check_launch, check_monolingual, claim, clean, do, translate
 from seq2seq.training.composed import checked
 from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
@@ -53,7 +53,8 @@ class Distillation:
         monolingual: further text of the source language, which has translations only.
         backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
         keep_share: of the translations, where there is such a model.
-        n_processes: that translate a text together; 0: one for each GPU, or one if there is none.
+        n_processes: of this machine that translate a text together; 0: one for each GPU, or one if there is none.
+        launcher: a command that starts the processes of translation and training.
     """
 
     teachers: tuple[Path, ...]
@@ -66,6 +67,7 @@ class Distillation:
     backward: Path | None
     keep_share: float
     n_processes: int
+    launcher: str
 
     def run(self) -> None:
         """Do it, or what is left of it, and print the page.
@@ -74,7 +76,7 @@ class Distillation:
             UserError: wrong input, or the output belongs to something else.
             SystemExit: a step failed, and has said why.
         """
-        refuse_several("distill")
+        check_launch("distill", self.n_processes, self.launcher)
         config, groups = self._checked()
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         of_what = {
@@ -110,6 +112,7 @@ class Distillation:
                 f"data.train=[{','.join(learned)}]",
                 path_word("run_dir", student.path),
                 "resume=auto",
+                launcher=self.launcher,
             )
         if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
             small = ["--format", "ctranslate2", "--quantization", "int8", "--output", int8]
@@ -180,7 +183,7 @@ class Distillation:
         translations.parent.mkdir(exist_ok=True)
         options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged(tags)]
         words = ["--model", *teachers, "--input", text[0], "--output", translations, *options]
-        do("translate", *words, n_processes=self.n_processes or n_gpus())
+        translate(*words, n_processes=self.n_processes, launcher=self.launcher)
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
 
     def _files(self, folder: str, name: str) -> list[Path]:

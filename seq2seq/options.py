@@ -268,3 +268,23 @@ def share(text: str) -> tuple[int, int]:
 
 device.__name__ = "device (auto, cpu, cuda or cuda:1)"
 share.__name__ = "share (I/N as 3/8, I from 1 to N)"
+
+
+# --- options that two commands have ---
+
+
+def add_launchers(parser: argparse.ArgumentParser, of_what: str) -> None:
+    """Options for steps that several processes do together."""
+    parser.add_argument(
+        "--processes",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="of this machine that translate a text together; default: one for each GPU",
+    )
+    parser.add_argument(
+        "--launcher",
+        default="",
+        metavar="COMMAND",
+        help=f'by which {of_what} start on several machines, such as "srun --nodes 2 --ntasks-per-node 4"',
+    )

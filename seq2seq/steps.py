@@ -5,6 +5,8 @@ What a step makes is whole or not there. So the same command goes on where it wa
 
 import json
 import logging
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,19 +21,32 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 log = logging.getLogger(__name__)
 
 
-def do(name: str, *words: object, n_processes: int = 1) -> int | None:
+def translate(*words: object, n_processes: int, launcher: str) -> None:
+    """Translate a text by the processes that a launcher starts, or else by some of this machine.
+
+    Args:
+        n_processes: 0: one for each GPU, or one if there is none.
+    Raises:
+        SystemExit: it failed, and has said why.
+    """
+    if not launcher and (n := n_processes or _n_gpus()) > 1:
+        launcher = shlex.join([sys.executable, *TORCHRUN, f"--nproc-per-node={n}", "--no-python"])
+    do("translate", *words, launcher=launcher)
+
+
+def do(name: str, *words: object, launcher: str = "") -> int | None:
     """Give a command, and wait for its end.
 
     Args:
-        n_processes: of it, which torchrun starts; 0: one.
+        launcher: a command that starts it several times.
     Returns:
         Bytes of memory that it had at its peak, as `JobProcess` knows them.
     Raises:
         SystemExit: it failed, and has said why.
     """
-    log.info("\n%s", command(name, *words))
-    started_by = [*TORCHRUN, f"--nproc-per-node={n_processes}"] if n_processes > 1 else []
-    job = JobProcess([str(word) for word in words], (sys.executable, *started_by, "-m", "seq2seq", name))
+    log.info("\n%s", f"{launcher} {command(name, *words)}".lstrip())
+    started_by = (*shlex.split(launcher), sys.executable, "-m", "seq2seq", name)
+    job = JobProcess([str(word) for word in words], started_by, is_launched=bool(launcher))
     if status := job.wait():
         sys.exit(status if status > 0 else 128 - status)
     return job.peak_memory
@@ -64,13 +79,23 @@ def claim(output: Path, name: str, of_what: Mapping[str, object]) -> None:
         write_json(file, dict(of_what))
 
 
-def refuse_several(name: str) -> None:
+def check_launch(name: str, n_processes: int, launcher: str) -> None:
     """
     Raises:
-        ConfigError: torchrun or srun has started this command several times.
+        ConfigError: torchrun or srun has started this command several times, or cannot start its steps.
     """
     if launched():
-        raise ConfigError(f"{name} starts processes by itself; leave torchrun or srun out, and add --processes N")
+        raise ConfigError(f"{name} starts the others itself; leave torchrun or srun out, or name it by --launcher")
+    if not launcher:
+        return
+    if n_processes:
+        raise ConfigError("--launcher says how many processes there are; leave out --processes")
+    try:
+        program = shlex.split(launcher)[0]
+    except (ValueError, IndexError):
+        program = launcher
+    if shutil.which(program) is None:
+        raise ConfigError(f"--launcher {launcher!r} does not begin with a program of this machine")
 
 
 def check_monolingual(files: Sequence[Path]) -> None:
@@ -83,7 +108,7 @@ def check_monolingual(files: Sequence[Path]) -> None:
             raise ConfigError(f"--mono {file}: no such file")
 
 
-def n_gpus() -> int:
+def _n_gpus() -> int:
     """The GPUs of this machine."""
     import torch
 

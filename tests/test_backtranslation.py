@@ -58,8 +58,9 @@ def test_its_pairs_are_training_text(trained_run: Path, mono: list[Path], tmp_pa
 
 @pytest.mark.slow
 def test_a_search_finds_what_the_model_knows(trained_run: Path, mono: list[Path], tmp_path: Path) -> None:
-    done = backtranslate(trained_run, mono[:1], tmp_path / "out", "--beam-size", 2)
+    done = backtranslate(trained_run, mono[:1], tmp_path / "out", "--beam-size", 2, "--processes", 2)
     assert done.returncode == 0, done.stderr
+    assert "--nproc-per-node=2" in done.stderr
     found = (tmp_path / "out" / "sources.en").read_text().splitlines()
     assert corpus_scores(found, [tgt for _, tgt in sentences(40, seed=0)])["bleu"].score > 90
 

@@ -1,10 +1,13 @@
 """A teacher that knows a language translates, and a student learns it, though its references are wrong."""
 
 import json
+import re
+import sys
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
+import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.tiny_runs import STUDENT, command, write_wrong_corpus
@@ -72,12 +75,17 @@ def test_shares_and_tags_of_a_teacher_for_each_source(
     text = {
         "data.train": "[{source: train, tag: t, weight: 2}, {source: train, tag: z}]",
         "data.test": "[{source: test, tag: t}]",
+        "trainer.max_steps": 2,
     }
     options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5, "--each")
     teachers = [tagged_run, trained_run]  # the second knows no tag
-    done = distil(teachers, corpus, tmp_path / "out", *options, "--processes", 2, **text, **{"trainer.max_steps": 2})
+    launcher = f"'{sys.executable}' -m torch.distributed.run --standalone --nproc-per-node 2 --no-python"
+    done = distil(teachers, corpus, tmp_path / "out", *options, "--launcher", launcher, **text)
     assert done.returncode == 0, done.stderr
-    sources = RunDirectory(tmp_path / "out" / "student").config().data.train_sources
+    assert re.findall(r"--no-python python (\w+)", done.stderr) == ["translate", "translate", "train"]
+    student = RunDirectory(tmp_path / "out" / "student")
+    assert torch.load(student.last, weights_only=True)["position"]["world_size"] == 2
+    sources = student.config().data.train_sources
     assert [(source.tag, source.weight) for source in sources] == [("t", 0.5), ("t", 1.5), ("z", 0.25), ("z", 0.75)]
     pairs, kept = (
         set(zip(*((tmp_path / "out" / folder / f"0.{side}").read_text().splitlines() for side in sides), strict=True))
@@ -118,6 +126,9 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
         (["--each"], {"data.train": "[train, train]"}, "--each needs a teacher for each of the 2 sources"),
         (["--each", "--mono", "nowhere"], {}, "--each has no teacher for the text of --mono;"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
+        (["--launcher", "nowhere -n 2"], {}, "--launcher 'nowhere -n 2' does not begin with a program of this machine"),
+        (["--launcher", "ls '"], {}, "does not begin with a program of this machine"),
+        (["--launcher", "ls", "--processes", 2], {}, "--launcher says how many processes there are; leave out --pro"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
         ([], {"data.valid": "nowhere"}, "data.valid: found no file"),
         ([], {"run_dir": "out"}, "run_dir=out cannot be a word of a student, whose run is in "),
@@ -146,5 +157,5 @@ def test_it_is_not_for_torchrun(trained_run: Path, corpus: Path, tmp_path: Path)
     ranks = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}
     done = command("distill", *words, script="seq2seq/__main__.py", env=ranks)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "distill starts processes by itself; leave torchrun or srun out, and add --processes N" in done.stderr
+    assert "distill starts the others itself; leave torchrun or srun out, or name it by --launcher" in done.stderr
     assert not (tmp_path / "out").exists()

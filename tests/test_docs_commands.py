@@ -41,6 +41,7 @@ OF_OTHERS = {
     "--array",
     "--gpus-per-task",
     "--max-restarts",
+    "--no-python",
     "--nthreads",
     "--nworkers",
     "--rdzv-backend",

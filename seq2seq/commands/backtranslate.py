@@ -5,7 +5,7 @@ import logging
 import sys
 from pathlib import Path
 
-from seq2seq.options import not_negative_integer, positive
+from seq2seq.options import add_launchers, not_negative_integer, positive
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -25,17 +25,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="search for the best translation, as for a model of little text; by default they are drawn at random",
     )
     add("--seed", type=not_negative_integer, default=1, metavar="N", help="of what is drawn; default: 1")
-    add(
-        "--processes",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="that translate a text together; default: one for each GPU",
-    )
+    add_launchers(parser, "translation")
 
 
 def run(args: argparse.Namespace) -> None:
     from seq2seq.backtranslation import backtranslate
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    backtranslate(args.models, args.mono, args.output, args.beam_size, args.seed, args.processes)
+    backtranslate(
+        args.models,
+        args.mono,
+        args.output,
+        beam_size=args.beam_size,
+        seed=args.seed,
+        n_processes=args.processes,
+        launcher=args.launcher,
+    )

@@ -5,7 +5,7 @@ import logging
 import sys
 from pathlib import Path
 
-from seq2seq.options import not_negative, positive
+from seq2seq.options import add_launchers, not_negative, positive
 
 KEEP_SHARE = 0.95  # as in Firefox's pipeline
 
@@ -64,13 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help=f"of the translations, with --backward; default: {KEEP_SHARE}",
     )
-    add(
-        "--processes",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="that translate a text together; default: one for each GPU. trainer.devices is for training",
-    )
+    add_launchers(parser, "translation and training")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -97,4 +91,5 @@ def run(args: argparse.Namespace) -> None:
         backward=args.backward,
         keep_share=KEEP_SHARE if args.keep_share is None else args.keep_share,
         n_processes=args.processes,
+        launcher=args.launcher,
     ).run()

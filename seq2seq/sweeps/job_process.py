@@ -21,10 +21,13 @@ class JobProcess:
 
     peak_memory: int | None = None
 
-    def __init__(self, words: Sequence[str], command: Sequence[str] = TRAIN, log: Path | None = None) -> None:
+    def __init__(
+        self, words: Sequence[str], command: Sequence[str] = TRAIN, log: Path | None = None, is_launched: bool = False
+    ) -> None:
         """
         Args:
             command: what comes before the words.
+            is_launched: it begins with a program that starts it several times.
             log: a file to which all that it prints is added; None: it prints where this process does.
         """
         printed = None
@@ -36,7 +39,7 @@ class JobProcess:
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=subprocess.STDOUT if printed else None,
-            env=os.environ | for_children(),
+            env=os.environ | for_children(is_launched),
             start_new_session=True,  # a Ctrl-C in the terminal is for this process, which hands it on
         )
         if printed:

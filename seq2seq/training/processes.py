@@ -83,10 +83,14 @@ def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -
 # --- the end of the process that started this one ---
 
 
-def for_children() -> dict[str, str]:
-    """Variables for `train.py` in a process of its own, which ends with this one."""
+def for_children(are_launched: bool = False) -> dict[str, str]:
+    """Variables for `train.py` in a process of its own, which ends with this one.
+
+    Args:
+        are_launched: another program starts it, and ends it.
+    """
     places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]  # a clone need not be installed
-    return {_PARENT: str(os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    return {_PARENT: str(0 if are_launched else os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def end_with_parent() -> None:
