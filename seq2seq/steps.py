@@ -85,7 +85,7 @@ def check_launch(name: str, n_processes: int, launcher: str) -> None:
         ConfigError: torchrun or srun has started this command several times, or cannot start its steps.
     """
     if launched():
-        raise ConfigError(f"{name} starts the others itself; leave torchrun or srun out, or name it by --launcher")
+        raise ConfigError(f"{name} is given once; leave torchrun or srun out, or name it by --launcher")
     if not launcher:
         return
     if n_processes:

@@ -157,5 +157,5 @@ def test_it_is_not_for_torchrun(trained_run: Path, corpus: Path, tmp_path: Path)
     ranks = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}
     done = command("distill", *words, script="seq2seq/__main__.py", env=ranks)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "distill starts the others itself; leave torchrun or srun out, or name it by --launcher" in done.stderr
+    assert "distill is given once; leave torchrun or srun out, or name it by --launcher" in done.stderr
     assert not (tmp_path / "out").exists()
