@@ -50,6 +50,7 @@ class Distillation:
         each: a teacher translates one source of that text, the first the first; otherwise all translate all together.
         references: share of the text that the student reads with its references; the rest has translations.
         n_best: translations of a line, of which the one that is most like the reference is taken.
+        beam_size: of the teachers.
         monolingual: further text of the source language, which has translations only.
         backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
         keep_share: of the translations, where there is such a model.
@@ -63,6 +64,7 @@ class Distillation:
     each: bool
     references: float
     n_best: int
+    beam_size: int
     monolingual: tuple[Path, ...]
     backward: Path | None
     keep_share: float
@@ -85,6 +87,7 @@ class Distillation:
             "each": self.each,
             "references": self.references,
             "n_best": self.n_best,
+            "beam_size": self.beam_size,
             "monolingual": [str(file.absolute()) for file in self.monolingual],
             "backward": self.backward and str(self.backward.absolute()),
             "keep_share": self.keep_share,
@@ -146,6 +149,8 @@ class Distillation:
                 raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
         if self.references >= 1:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
+        if self.n_best > self.beam_size:
+            raise ConfigError(f"--n-best {self.n_best} is more than --beam-size {self.beam_size}; widen the beam")
         if not 0 < self.keep_share <= 1:
             raise ConfigError(f"--keep-share {self.keep_share:g} is not a share, above 0 and at most 1")
         if self.each and self.monolingual:
@@ -181,7 +186,7 @@ class Distillation:
         n = self.n_best if len(text) == 2 else 1
         translations = self.output / "translations" / f"{name}.tsv"
         translations.parent.mkdir(exist_ok=True)
-        options = ["--n-best", n, *(["--beam-size", n] if n > 1 else []), *_tagged(tags)]
+        options = ["--n-best", n, "--beam-size", self.beam_size, *_tagged(tags)]
         words = ["--model", *teachers, "--input", text[0], "--output", translations, *options]
         translate(*words, n_processes=self.n_processes, launcher=self.launcher)
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
@@ -221,7 +226,8 @@ class Distillation:
             )
 
     def _page(self, rows: Sequence[str]) -> str:
-        options = ["--output", self.output, "--references", f"{self.references:g}", "--n-best", self.n_best]
+        options = ["--output", self.output, "--references", f"{self.references:g}"]
+        options += ["--n-best", self.n_best, "--beam-size", self.beam_size]
         options += ["--each"] if self.each else []
         options += ["--mono", *self.monolingual] if self.monolingual else []
         options += ["--backward", self.backward, "--keep-share", f"{self.keep_share:g}"] if self.backward else []

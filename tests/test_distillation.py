@@ -77,12 +77,13 @@ def test_shares_and_tags_of_a_teacher_for_each_source(
         "data.test": "[{source: test, tag: t}]",
         "trainer.max_steps": 2,
     }
-    options = ("--references", 0.25, "--n-best", 1, "--backward", tmp_path / "back", "--keep-share", 0.5, "--each")
+    options = ("--references", 0.25, "--beam-size", 1, "--backward", tmp_path / "back", "--keep-share", 0.5, "--each")
     teachers = [tagged_run, trained_run]  # the second knows no tag
     launcher = f"'{sys.executable}' -m torch.distributed.run --standalone --nproc-per-node 2 --no-python"
     done = distil(teachers, corpus, tmp_path / "out", *options, "--launcher", launcher, **text)
     assert done.returncode == 0, done.stderr
     assert re.findall(r"--no-python python (\w+)", done.stderr) == ["translate", "translate", "train"]
+    assert done.stderr.count(" --n-best 1 --beam-size 1") == 2
     student = RunDirectory(tmp_path / "out" / "student")
     assert torch.load(student.last, weights_only=True)["position"]["world_size"] == 2
     sources = student.config().data.train_sources
@@ -120,6 +121,7 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
     ("options", "changes", "sentence"),
     [
         (["--references", 1], {}, "--references 1 leaves no share for translations; give less than 1"),
+        (["--n-best", 3, "--beam-size", 2], {}, "--n-best 3 is more than --beam-size 2; widen the beam"),
         (["--keep-share", 0.9], {}, "--keep-share needs the scores of a model of the other direction; add --backward"),
         (["--backward", "back", "--keep-share", 0], {}, "--keep-share 0 is not a share, above 0 and at most 1"),
         (["--backward", "data/sample"], {}, "data/sample"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from seq2seq.options import add_launchers, not_negative, positive
 
 KEEP_SHARE = 0.95  # as in Firefox's pipeline
+BEAM_SIZE = 5  # as for translate.py
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +44,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=1,
         metavar="N",
         help="take, of the N best translations of a line, the one that is most like the reference; default: 1",
+    )
+    add(
+        "--beam-size",
+        type=positive,
+        metavar="N",
+        help=f"of the teachers; default: {BEAM_SIZE}, or that of --n-best if it is more",
     )
     add(
         "--mono",
@@ -87,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
         each=args.each,
         references=args.references,
         n_best=args.n_best,
+        beam_size=args.beam_size or max(BEAM_SIZE, args.n_best),
         monolingual=tuple(args.mono),
         backward=args.backward,
         keep_share=KEEP_SHARE if args.keep_share is None else args.keep_share,
