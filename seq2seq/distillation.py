@@ -50,7 +50,7 @@ class Distillation:
         each: a teacher translates one source of that text, the first the first; otherwise all translate all together.
         references: share of the text that the student reads with its references; the rest has translations.
         n_best: translations of a line, of which the one that is most like the reference is taken.
-        beam_size: of the teachers.
+        beam_size: of the teachers; 0: their own, or `n_best` where it is above 1.
         monolingual: further text of the source language, which has translations only.
         backward: a model of the other direction. Of the translations, the worst by its scores and the teacher's drop.
         keep_share: of the translations, where there is such a model.
@@ -149,7 +149,7 @@ class Distillation:
                 raise ConfigError(f"{word} cannot be a word of a student, whose run is in {self.output / 'student'}")
         if self.references >= 1:
             raise ConfigError(f"--references {self.references:g} leaves no share for translations; give less than 1")
-        if self.n_best > self.beam_size:
+        if self.n_best > self.beam_size > 0:
             raise ConfigError(f"--n-best {self.n_best} is more than --beam-size {self.beam_size}; widen the beam")
         if not 0 < self.keep_share <= 1:
             raise ConfigError(f"--keep-share {self.keep_share:g} is not a share, above 0 and at most 1")
@@ -186,7 +186,8 @@ class Distillation:
         n = self.n_best if len(text) == 2 else 1
         translations = self.output / "translations" / f"{name}.tsv"
         translations.parent.mkdir(exist_ok=True)
-        options = ["--n-best", n, "--beam-size", self.beam_size, *_tagged(tags)]
+        beam_size = self.beam_size or (n if n > 1 else 0)
+        options = ["--n-best", n, *(["--beam-size", beam_size] if beam_size else []), *_tagged(tags)]
         words = ["--model", *teachers, "--input", text[0], "--output", translations, *options]
         translate(*words, n_processes=self.n_processes, launcher=self.launcher)
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
@@ -226,8 +227,8 @@ class Distillation:
             )
 
     def _page(self, rows: Sequence[str]) -> str:
-        options = ["--output", self.output, "--references", f"{self.references:g}"]
-        options += ["--n-best", self.n_best, "--beam-size", self.beam_size]
+        options = ["--output", self.output, "--references", f"{self.references:g}", "--n-best", self.n_best]
+        options += ["--beam-size", self.beam_size] if self.beam_size else []
         options += ["--each"] if self.each else []
         options += ["--mono", *self.monolingual] if self.monolingual else []
         options += ["--backward", self.backward, "--keep-share", f"{self.keep_share:g}"] if self.backward else []

@@ -34,6 +34,7 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     options = ("--references", 0, "--n-best", 3, "--mono", more)
     done = distil(trained_run, corpus, output, *options)
     assert done.returncode == 0, done.stderr
+    assert re.findall("--n-best .*", done.stderr) == ["--n-best 3 --beam-size 3", "--n-best 1"]
 
     page = (output / "README.md").read_text()
     assert done.stdout.strip().endswith(page.strip())

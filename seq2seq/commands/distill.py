@@ -8,7 +8,6 @@ from pathlib import Path
 from seq2seq.options import add_launchers, not_negative, positive
 
 KEEP_SHARE = 0.95  # as in Firefox's pipeline
-BEAM_SIZE = 5  # as for translate.py
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +47,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--beam-size",
         type=positive,
+        default=0,
         metavar="N",
-        help=f"of the teachers; default: {BEAM_SIZE}, or that of --n-best if it is more",
+        help="of the teachers; a small one is fast; default: their own, or N of --n-best",
     )
     add(
         "--mono",
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> None:
         each=args.each,
         references=args.references,
         n_best=args.n_best,
-        beam_size=args.beam_size or max(BEAM_SIZE, args.n_best),
+        beam_size=args.beam_size,
         monolingual=tuple(args.mono),
         backward=args.backward,
         keep_share=KEEP_SHARE if args.keep_share is None else args.keep_share,
