@@ -1,12 +1,11 @@
 """Which pieces a translation is likely to have, by those of its source, so that a softmax is over them alone.
 
-Pieces that stand in the same pairs of the training text belong together: the Dice coefficient says how much, as in
-Melamed 2000 (Models of translational equivalence among words). Marian and CTranslate2 call such a table a lexical
-shortlist or a vocabulary map.
+One round of IBM model 1 (Brown et al. 1993) says which source piece has written a target piece. Marian and CTranslate2
+call such a table a lexical shortlist or a vocabulary map.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.vocabulary import EOS
 
-N_TARGETS = 50  # of each source piece
+N_TARGETS = 40  # of each source piece
 N_COMMON = 200  # of the target language, for every sentence
 N_PAIRS = 300_000  # that are worth reading: as many as take a minute or two
 _BLOCK = 5_000  # pairs at once
@@ -29,7 +28,8 @@ def write_shortlist(file: Path, tokenizer: Tokenizer, pairs: Iterable[tuple[str,
     Each line has a source piece, a tab, and target pieces. The first line, without a source piece, is for every
     sentence: all bytes, by which any character can be written, and the most common target pieces.
     """
-    n_pairs, common, likely = likely_targets(_encoded(tokenizer, pairs), tokenizer.vocab_size)
+    blocks = list(_encoded(tokenizer, pairs))
+    common, likely = likely_targets(blocks, tokenizer.vocab_size)
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     # A piece can be copied, too. The signs of the file's own form have bytes.
     rows = [("", [*tokenizer.byte_ids(), *common]), *((pieces[i], [i, *targets]) for i, targets in likely)]
@@ -38,38 +38,49 @@ def write_shortlist(file: Path, tokenizer: Tokenizer, pairs: Iterable[tuple[str,
             if not _FORM.intersection(piece):
                 names = dict.fromkeys(pieces[i] for i in targets if i > EOS)
                 stream.write(f"{piece}\t{' '.join(name for name in names if not _FORM.intersection(name))}\n")
-    return n_pairs
+    return sum(map(len, blocks))
 
 
 def likely_targets(
-    blocks: Iterable[list[tuple[Ids, Ids]]], n_ids: int
-) -> tuple[int, list[int], Iterator[tuple[int, list[int]]]]:
-    """The number of pairs; the most common target ids; each source id with its likely target ids, best first.
+    blocks: Sequence[list[tuple[Ids, Ids]]], n_ids: int
+) -> tuple[list[int], Iterator[tuple[int, list[int]]]]:
+    """The most common target ids; each source id with its likely target ids, best first, without those.
+
+    A target piece was written by one of the sources that stand in its pair: by each in proportion to the share of the
+    source's pairs that have the target. So what is said often and everywhere takes little from the one source that
+    means it.
 
     Args:
         blocks: of pairs: the ids of both sides, each id once.
     """
-    n_pairs, n_src, n_tgt = 0, np.zeros(n_ids, dtype=np.int64), np.zeros(n_ids, dtype=np.int64)
+    n_src, n_tgt = np.zeros(n_ids, dtype=np.int64), np.zeros(n_ids, dtype=np.int64)
     keys = counts = np.zeros(0, dtype=np.int64)  # of ids in one pair: source x n_ids + target, and how often
     for block in filter(None, blocks):
-        n_pairs += len(block)
         for src, tgt in block:
             n_src[src] += 1
             n_tgt[tgt] += 1
-        found = np.concatenate([np.add.outer(src * n_ids, tgt).ravel() for src, tgt in block])
+        found = np.concatenate([_keys(src, tgt, n_ids).ravel() for src, tgt in block])
         new, n_new = np.unique(found, return_counts=True)
         keys, place = np.unique(np.concatenate([keys, new]), return_inverse=True)
         counts = np.bincount(place, np.concatenate([counts, n_new])).astype(np.int64)
-    of_src, of_tgt = keys // n_ids, keys % n_ids
-    dice = 2 * counts / (n_src[of_src] + n_tgt[of_tgt])
-    best_first = of_tgt[np.lexsort((-dice, of_src))]
+    likely, written = counts / n_src[keys // n_ids], np.zeros(len(keys))
+    for src, tgt in chain.from_iterable(blocks):
+        places = np.searchsorted(keys, _keys(src, tgt, n_ids))
+        written[places] += likely[places] / likely[places].sum(0)
+    common = np.argsort(-n_tgt, kind="stable")[:N_COMMON]
+    is_rare = ~np.isin(keys % n_ids, common)
+    of_src, of_tgt = keys[is_rare] // n_ids, keys[is_rare] % n_ids
+    best_first = of_tgt[np.lexsort((-written[is_rare], of_src))]
     begins = np.searchsorted(of_src, np.arange(n_ids + 1)).tolist()
     rows = (
         (i, best_first[begins[i] : min(begins[i + 1], begins[i] + N_TARGETS)].tolist())
         for i in np.flatnonzero(n_src).tolist()
     )
-    common = np.argsort(-n_tgt, kind="stable")[:N_COMMON]
-    return n_pairs, common[n_tgt[common] > 0].tolist(), rows
+    return common[n_tgt[common] > 0].tolist(), rows
+
+
+def _keys(src: Ids, tgt: Ids, n_ids: int) -> Ids:
+    return np.add.outer(src * n_ids, tgt)
 
 
 def _encoded(tokenizer: Tokenizer, pairs: Iterable[tuple[str, str]]) -> Iterator[list[tuple[Ids, Ids]]]:

@@ -52,8 +52,15 @@ MUTANTS = [
     Mutant(
         fault="what is common is likely for every source",
         file="seq2seq/export/shortlist.py",
-        text="n_src[of_src] + n_tgt[of_tgt]",
-        becomes="n_src[of_src]",
+        text="likely[places] / likely[places].sum(0)",
+        becomes="likely[places]",
+        tests=["tests/export/test_shortlist.py"],
+    ),
+    Mutant(
+        fault="a shortlist knows the first documents of a text alone",
+        file="seq2seq/export/export.py",
+        text="_spread(source, share)",
+        becomes="islice(read_pairs(source), share)",
         tests=["tests/export/test_shortlist.py"],
     ),
     Mutant(
