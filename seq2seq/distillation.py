@@ -14,6 +14,7 @@ Each step is a command that one could give by hand. What it makes is whole or no
 
 import json
 import logging
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,6 +38,7 @@ from seq2seq.training.composed import checked
 from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
+from seq2seq.translation.parts import folder_of
 
 log = logging.getLogger(__name__)
 
@@ -214,6 +216,8 @@ class Distillation:
         for name, (models, options) in ways.items():
             translated, timed = (folder / f"{name.replace(', ', '-')}{ending}" for ending in ("", ".json"))
             if not timed.exists():
+                translated.unlink(missing_ok=True)  # the time of the rest of it would say nothing
+                shutil.rmtree(folder_of(translated), ignore_errors=True)
                 began = time.monotonic()
                 files = ["--input", folder / "source", "--output", translated]
                 memory = do("translate", "--model", *models, *files, *options)
@@ -238,7 +242,8 @@ class Distillation:
                 "",
                 f"    {command('distill', *self.teachers, *self.words, *options)}",
                 "",
-                "Sentences a second and memory are those of a whole command, which also loads the model.",
+                "Sentences a second are those of a whole command, which also loads the model; memory is that of its",
+                "largest process.",
                 "",
                 "| test set | model | BLEU | chrF | sentences/s | MB on disk | MB of memory |",
                 "|---|---|---|---|---|---|---|",

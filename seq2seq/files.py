@@ -44,7 +44,15 @@ def cache_directory(chosen: str = "") -> Path:
     Args:
         chosen: a directory that somebody has named; empty if nobody did.
     """
-    return Path(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq").expanduser().absolute()
+    return expanded(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq").absolute()
+
+
+def expanded(path: str | Path) -> Path:
+    """A path in which `~` and `~name` are the home of a user; as it is if there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def readable_size(n_bytes: int) -> str:

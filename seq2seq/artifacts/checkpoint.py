@@ -37,7 +37,6 @@ from seq2seq.errors import CheckpointError
 from seq2seq.files import atomic_file
 
 FORMAT_VERSION = 2
-OLDEST_VERSION = 1  # of a model that can be read (artifacts/older_weights.py)
 FIELDS = ("config", "tokenizer", "tokenizer_sha256", "state_dict")
 _PREFIX = "model."  # begins the names of the Transformer's weights
 # What the pickle in our checkpoints asks for. `weights_only` lets through more, such as a `bytearray` of any size.
@@ -56,7 +55,6 @@ class Checkpoint:
     wandb_id: str  # empty if there is none
     is_state: bool  # whether a run can go on from it; else it holds a model alone
     position: Mapping[str, int]  # in the batches of the run; empty if no run can go on from it
-    format_version: int = FORMAT_VERSION
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -96,7 +94,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     model = SavedModel(content["config"], tokenizer, sha256, weights, read_seen(content, path))
     step, wandb_id = int(content.get("global_step", 0)), str(content.get("wandb_id", ""))
     is_state, position = "optimizer_states" in content, content.get("position", {})
-    return Checkpoint(path, model, step, wandb_id, is_state, position, content["format_version"])
+    return Checkpoint(path, model, step, wandb_id, is_state, position)
 
 
 def read_state(path: Path) -> dict[str, Any]:
@@ -213,11 +211,6 @@ def resumable(run: RunDirectory) -> Checkpoint:
             except CheckpointError as error:
                 reasons.append(str(error))
                 continue
-            if checkpoint.is_state and checkpoint.format_version != FORMAT_VERSION:
-                raise CheckpointError(
-                    f"{file}: an older version of seq2seq began this run, and only that one can go on with it; use "
-                    f"it, or begin a new run from these weights with finetune={run.path}"
-                )
             found.append(checkpoint)
     if states := [checkpoint for checkpoint in found if checkpoint.is_state]:
         for reason in reasons:
@@ -232,11 +225,10 @@ def _check(content: Any, path: Path) -> None:
     missing = [name for name in FIELDS if name not in content] if isinstance(content, dict) else list(FIELDS)
     if missing:
         raise CheckpointError(f"{path}: has no {', '.join(missing)}, so this project did not write it")
-    version = content.get("format_version")
-    if not isinstance(version, int) or not OLDEST_VERSION <= version <= FORMAT_VERSION:
+    if (version := content.get("format_version")) != FORMAT_VERSION:
         raise CheckpointError(
-            f"{path}: has format version {version} and this version of seq2seq reads {OLDEST_VERSION} to "
-            f"{FORMAT_VERSION}; use the seq2seq that wrote it"
+            f"{path}: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the seq2seq "
+            "that wrote it"
         )
     tokenizer = content["tokenizer"]
     is_plain = isinstance(tokenizer, Tensor) and tokenizer.layout == torch.strided and tokenizer.device.type == "cpu"

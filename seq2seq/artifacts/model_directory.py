@@ -44,7 +44,6 @@ MODEL_FILES = (CONFIG, TOKENIZER, README, WEIGHTS, CTRANSLATE2, SUMS)
 
 FORMAT = "seq2seq model directory"
 FORMAT_VERSION = 3
-OLDEST_VERSION = 2  # that can be read (artifacts/older_weights.py)
 
 
 def is_model_directory(path: Path) -> bool:
@@ -255,11 +254,10 @@ def _description(file: Path) -> dict[str, Any]:
         raise CheckpointError(
             f"{file}: does not describe a model of this project; make one with python -m seq2seq export"
         )
-    version = content.get("format_version")
-    if not isinstance(version, int) or not OLDEST_VERSION <= version <= FORMAT_VERSION:
+    if (version := content.get("format_version")) != FORMAT_VERSION:
         raise CheckpointError(
-            f"{file}: has format version {version} and this version of seq2seq reads {OLDEST_VERSION} to "
-            f"{FORMAT_VERSION}; install the seq2seq that wrote it, or export the model again"
+            f"{file}: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; install the "
+            "seq2seq that wrote it, or export the model again"
         )
     if missing := [name for name in ("config", "tokenizer_sha256") if name not in content]:
         raise CheckpointError(f"{file}: has no {', '.join(missing)}, so it was changed; export the model again")

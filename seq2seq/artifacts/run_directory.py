@@ -21,7 +21,6 @@ from omegaconf import OmegaConf
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.config import RunConfig, kept, read_config
 from seq2seq.config.checks import names_a_language
-from seq2seq.config.read import without_removed
 from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import CheckpointError, ConfigError, RunError, command
 from seq2seq.evaluation.scores import Interval, Scoring
@@ -232,8 +231,7 @@ class RunDirectory:
         Keys that are newer than the run have their defaults, which change nothing.
         """
         self.languages()  # which any configuration has
-        stored, removed = without_removed(self._yaml())
-        return flat(_merged(dataclasses.asdict(RunConfig()), stored)) | removed
+        return flat(_merged(dataclasses.asdict(RunConfig()), self._yaml()))
 
     def corpus(self) -> Mapping[str, Sequence[str]]:
         """SHA-256 of each file, by split; test sets as `test/NAME`. Empty for runs that did not keep it yet."""

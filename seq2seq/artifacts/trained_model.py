@@ -16,7 +16,6 @@ from seq2seq.artifacts.model_directory import (
     is_of_transformers,
     read_model_directory,
 )
-from seq2seq.artifacts.older_weights import renamed
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import RunConfig, read_config
@@ -111,7 +110,7 @@ class TrainedModel:
             if sizes.n_weights_at_least > n_stored:
                 raise ValueError("the configuration is of a larger model")
             model = Transformer(sizes, self.tokenizer.vocab_size)
-            model.load_state_dict(dict(renamed(weights, sizes)))
+            model.load_state_dict(weights)
         except (RuntimeError, TypeError, ValueError, OverflowError) as error:
             raise CheckpointError(
                 f"{self.path}: its weights do not fit its own configuration, so it was changed after training or "

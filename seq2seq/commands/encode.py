@@ -71,12 +71,9 @@ def run(args: argparse.Namespace) -> None:
 def _checked_unit(args: argparse.Namespace) -> str:
     """The unit, if the options make sense together."""
     from seq2seq.errors import TranslationError
-    from seq2seq.inspection.attention_picture import FORMATS
 
     if sum(each is not None for each in (args.output, args.picture, args.nearest)) > 1:
         raise TranslationError("--output, --picture and --nearest are three results; ask for one")
-    if args.picture and args.picture.suffix.lower().removeprefix(".") not in FORMATS:
-        raise TranslationError(f"--picture {args.picture}: its ending must be one of {', '.join(FORMATS)}")
     if args.nearest is not None and not args.word.split():
         raise TranslationError("--nearest needs --word: whose neighbours in that sentence")
     if args.word and args.picture is None and args.nearest is None:

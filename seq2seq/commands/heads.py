@@ -60,19 +60,17 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.errors import ConfigError
     from seq2seq.exit_status import progress
     from seq2seq.files import write_json
-    from seq2seq.inspection.attention_picture import FORMATS
     from seq2seq.inspection.head_forms import heads_as_text
     from seq2seq.inspection.head_picture import draw_heads
     from seq2seq.inspection.head_study import HeadRequest, study_heads
+    from seq2seq.reports.style import FORMATS
     from seq2seq.translation.destination import check_file
 
     if (args.src is None) != (args.tgt is None):
         raise ConfigError("--src and --tgt belong together; give both, or neither for a test set of the run")
     for file in args.output:
-        if file.suffix.removeprefix(".") not in ("json", *FORMATS):
-            raise ConfigError(f"--output {file}: its ending must be one of json, {', '.join(FORMATS)}")
         read = {"--src": args.src, "--tgt": args.tgt, "--links": args.links, "--model": args.model}
-        check_file(file, [(option, path) for option, path in read.items() if path])
+        check_file(file, [(option, path) for option, path in read.items() if path], endings=("json", *FORMATS))
     request = HeadRequest(
         model=args.model,
         files=(args.src, args.tgt) if args.src else None,
@@ -86,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
     with progress() as tell:
         report = study_heads(request, tell)
     for file in args.output:
-        if file.suffix == ".json":
+        if file.suffix.lower() == ".json":
             write_json(file, report.as_json())
         else:
             draw_heads(report, file)

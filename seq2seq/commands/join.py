@@ -11,7 +11,7 @@ from pathlib import Path
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Join the parts that translate.py --shard has made of one text. If one is missing or damaged, nothing is "
-        "written, and the command that makes it is shown."
+        "written, and what is missing is told."
     )
     parser.add_argument("output", type=Path, metavar="OUTPUT", help="what --output of translate.py was")
     parser.add_argument(
@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> None:
     for path in args.reference:
         if not path.is_file():
             raise TranslationError(f"--reference {path}: no such file")
-    n_parts, n_lines, settings = join(args.output)
+    n_parts, n_lines, settings = join(args.output, is_to_score=bool(args.reference))
     note(f"joined {n_parts} parts, {n_lines:,} lines: {args.output}")
     if args.reference:
         hypotheses = list(texts(read_lines(args.output), settings["form"], settings["alignment"]))
-        scoring = Scoring(settings.get("language", ""))  # older parts do not tell it
+        scoring = Scoring(settings["language"])
         print_scores(hypotheses, args.reference, None, settings["typography"], scoring)

@@ -36,11 +36,12 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.reports.learning_curve import draw
     from seq2seq.reports.pictures import write_pictures
     from seq2seq.reports.run_page import run_page
+    from seq2seq.reports.style import FORMATS
     from seq2seq.translation.destination import check_file
 
     first, *others = runs_to_compare(args.runs)
     if args.curve:
-        check_file(args.curve, [], "--curve")
+        check_file(args.curve, [], "--curve", FORMATS)
         draw([first, *others], args.curve)
         print(args.curve)
         return

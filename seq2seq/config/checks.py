@@ -55,6 +55,8 @@ def at_least(section: str, config: Any, **bounds: float) -> Iterator[str]:
         value = getattr(config, name)
         if value < low:
             yield f"{section}.{name}={value} is below {low}, the smallest value that works"
+        elif not value >= low:  # NaN
+            yield f"{section}.{name}={value} is not a number"
 
 
 def at_most(section: str, config: Any, **bounds: float) -> Iterator[str]:

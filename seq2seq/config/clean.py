@@ -85,11 +85,6 @@ class CleanConfig:
         """What is wrong only where text is cleaned: a model that was trained elsewhere needs no rules."""
         if LANGUAGE in self._words() and not has_language_model():
             yield NO_LANGUAGE_MODEL
-        if NEAR_DUPLICATE in self._words() and NEAR_DUPLICATE not in self.names():
-            yield (
-                f"data.clean.rules: {NEAR_DUPLICATE} is no rule of a run; clean the text before, with "
-                f"`python -m seq2seq corpus clean FILE --languages SRC TGT --output OUT --rules {NEAR_DUPLICATE}`"
-            )
 
     def _chosen(self) -> set[str]:
         names = self.names()
@@ -105,7 +100,12 @@ class CleanConfig:
                 chosen.add(word)
             elif word.removeprefix(_NO) in names:
                 chosen.discard(word.removeprefix(_NO))
-            elif word.removeprefix(_NO) != NEAR_DUPLICATE:  # `problems_of_training` tells of it
+            elif word.removeprefix(_NO) == NEAR_DUPLICATE:
+                raise ConfigError(
+                    f"data.clean.rules: {NEAR_DUPLICATE} is no rule of a run; clean the text before, with "
+                    f"`python -m seq2seq corpus clean FILE --languages SRC TGT --output OUT --rules {NEAR_DUPLICATE}`"
+                )
+            else:
                 raise ConfigError(
                     f"data.clean.rules: there is no rule {word!r}; did you mean {_close(word, names)}? "
                     f"{NONE}, {DEFAULT} and {ALL} stand for several, and {_NO}NAME takes one away"

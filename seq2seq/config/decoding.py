@@ -55,7 +55,8 @@ class DecodingConfig:
         if self.n_best > self.beam_size and not self.sampling:
             yield f"decoding.n_best={self.n_best} is above decoding.beam_size={self.beam_size}; widen the beam"
         endless = [name for name in _FINITE if not math.isfinite(getattr(self, name))]
-        yield from (f"decoding.{name}={getattr(self, name)} is not a finite number" for name in endless)
+        infinite = [name for name in endless if getattr(self, name) == math.inf]
+        yield from (f"decoding.{name}=inf is not a finite number" for name in infinite)
         too_large = [] if endless else list(at_most("decoding", self, **_LARGEST))
         yield from too_large
         if not endless and not too_large:

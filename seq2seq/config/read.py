@@ -1,6 +1,5 @@
 """From what Hydra composed, or what a checkpoint holds, to typed objects."""
 
-import copy
 import dataclasses
 import difflib
 from collections.abc import Iterator, Mapping
@@ -15,30 +14,6 @@ from seq2seq.masking import masked_addresses
 if TYPE_CHECKING:  # takes long to import; the help of a command does not need it
     from omegaconf import DictConfig
     from omegaconf.errors import OmegaConfBaseException
-
-# Keys that had another name.
-RENAMED = {
-    "data.max_tokens": "data.max_sentence_tokens",
-    "decoding.batch_tokens": "decoding.max_batch_tokens",
-    "tokenizer.sampling": "tokenizer.subword_regularization",
-    "logger.mode": "logger.wandb_mode",
-    "logger.project": "logger.wandb_project",
-    "logger.entity": "logger.wandb_entity",
-    "logger.group": "logger.wandb_group",
-    "logger.tags": "logger.wandb_tags",
-}
-
-# Keys that are gone, with the value at which they did nothing.
-REMOVED = {
-    "classify": {"encoder": "", "pool": "mean", "dropout": 0.1, "class_weights": "none"},
-    "data.clean.near_duplicate": 0.8,
-    "data.stages": None,
-    "decoding.diverse_groups": 1,
-    "decoding.diversity": 0.0,
-    "optim.r_drop": 0.0,
-    "src_vectors": "",
-    "tgt_vectors": "",
-}
 
 
 def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
@@ -60,7 +35,7 @@ def read_config(cfg: "DictConfig | Mapping[str, Any]") -> RunConfig:
         plain = (
             OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
             if isinstance(cfg, DictConfig)
-            else without_removed(cfg)[0]
+            else dict(cfg)
         )
         if found := list(_looked_up(plain)):
             raise ConfigError("\n".join(found))
@@ -83,22 +58,6 @@ def kept(config: RunConfig) -> dict[str, Any]:
     """What is kept of a configuration: all that `read_config` reads, but for the secrets of addresses."""
     found: dict[str, Any] = masked_addresses(dataclasses.asdict(config))
     return found
-
-
-def without_removed(stored: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What an older version stored, without the keys of REMOVED; and those of them that did something, by dotted name.
-
-    A model needs none of them to translate.
-    """
-    rest, active = copy.deepcopy(dict(stored)), {}
-    for key, inactive in REMOVED.items():
-        *sections, name = key.split(".")
-        inside: Any = rest
-        for section in sections:
-            inside = inside.get(section) if isinstance(inside, Mapping) else None
-        if isinstance(inside, dict) and name in inside and (value := inside.pop(name)) != inactive:
-            active[key] = value
-    return rest, active
 
 
 @cache
@@ -139,10 +98,6 @@ def describe(error: "OmegaConfBaseException") -> str:
 
 def unknown_key(key: str) -> str:
     """Say that no key has this name, and which one to use instead."""
-    if key in RENAMED:
-        return f"the configuration key {key!r} is now called {RENAMED[key]}; use that name"
-    if key in REMOVED or key.split(".")[0] in REMOVED:
-        return f"the configuration key {key!r} is gone; leave it out"
     keys = marks(RunConfig)
     names = {*keys, *(key.rpartition(".")[0] for key in keys if "." in key)}  # of keys and sections
     near = difflib.get_close_matches(key, names, n=3, cutoff=0.5)

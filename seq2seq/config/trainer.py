@@ -1,5 +1,6 @@
 """The section `trainer`."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -103,5 +104,4 @@ class TrainerConfig:
 
 
 def _is_duration(text: str) -> bool:
-    parts = text.split(":")
-    return len(parts) == 4 and all(part.isdigit() for part in parts)
+    return bool(re.fullmatch(r"[0-9]+(:[0-9]+){3}", text) and re.search("[1-9]", text))

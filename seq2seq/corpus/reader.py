@@ -8,6 +8,7 @@ import codecs
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
 from itertools import zip_longest
@@ -26,80 +27,43 @@ logger = logging.getLogger(__name__)
 
 
 def read_lines(
-    path: Path, errors: str = "strict", on_replaced: Callable[[int], None] | None = None, *, is_exact: bool = False
-) -> Iterator[str]:
-    """The lines of a UTF-8 text file, plain or compressed, without line ends; see `open_binary`.
-
-    Args:
-        errors, on_replaced, is_exact: see `decode_lines`.
-    Raises:
-        CorpusError: the file cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
-    """
-    try:
-        stream = open_binary(path)
-    except OSError as error:
-        raise CorpusError(_unreadable(path, error)) from error
-    with stream:
-        yield from decode_lines(stream, str(path), errors, on_replaced, is_exact=is_exact)
-
-
-def read_stream(
-    stream: BinaryIO,
-    name: str,
+    file: Path | BinaryIO,
     errors: str = "strict",
     on_replaced: Callable[[int], None] | None = None,
     *,
     is_exact: bool = False,
 ) -> Iterator[str]:
-    """The lines of a stream such as stdin. It is decompressed if its first bytes are those of compressed data.
-
-    The arguments and errors are those of `decode_lines`.
-    """
-    try:
-        stream = decompressed(stream)
-    except OSError as error:
-        raise CorpusError(_unreadable(name, error)) from error
-    yield from decode_lines(stream, name, errors, on_replaced, is_exact=is_exact)
-
-
-def decode_lines(
-    stream: BinaryIO,
-    name: str,
-    errors: str = "strict",
-    on_replaced: Callable[[int], None] | None = None,
-    *,
-    is_exact: bool = False,
-) -> Iterator[str]:
-    """The lines of a stream of UTF-8 text, without line ends.
+    """The lines of UTF-8 text, plain or compressed, without line ends; see `open_binary`.
 
     Args:
-        name: of the stream, for messages.
+        file: or stdin as a stream, which stays open.
         errors: `strict` refuses bytes that are not UTF-8; `replace` puts U+FFFD in their place.
         on_replaced: called with the number, from 1, of each line with such bytes, before the line is yielded. Leave it
             out only where another pass over the same text counts these lines.
         is_exact: lines keep their line ends, and the first one its byte order mark.
     Raises:
-        CorpusError: the stream cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
+        CorpusError: the text cannot be read, is damaged, or is not UTF-8 (with the line and the byte in it).
     """
     assert errors in ("strict", "replace")
     number = 0
     try:
-        for number, line in enumerate(stream, start=1):
-            if number == 1 and not is_exact:
-                line = line.removeprefix(codecs.BOM_UTF8)
-            if not is_exact:
-                line = line.removesuffix(b"\n").removesuffix(b"\r")
-            try:
-                text = line.decode()
-            except UnicodeDecodeError as error:
-                if errors == "strict":
-                    raise CorpusError(_not_utf8(name, number, error)) from error
-                if on_replaced is not None:
-                    on_replaced(number)
-                text = line.decode(errors="replace")
-            yield text
+        with open_binary(file) if isinstance(file, Path) else nullcontext(decompressed(file)) as stream:
+            for number, line in enumerate(stream, start=1):
+                if number == 1 and not is_exact:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                if not is_exact:
+                    line = line.removesuffix(b"\n").removesuffix(b"\r")
+                try:
+                    text = line.decode()
+                except UnicodeDecodeError as error:
+                    if errors == "strict":
+                        raise CorpusError(_not_utf8(_name(file), number, error)) from error
+                    if on_replaced is not None:
+                        on_replaced(number)
+                    text = line.decode(errors="replace")
+                yield text
     except (*DAMAGE, OSError) as error:
-        raise CorpusError(_not_read(name, number, error)) from error
+        raise CorpusError(_not_read(_name(file), number, error)) from error
 
 
 def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
@@ -173,40 +137,26 @@ def _augmented_rows(source: Source) -> Iterator[Sequence[str]]:
     return augmented_in_turn(rows, named(source.augmentations), SEED)
 
 
-def read_aligned(files: Sequence[Path]) -> Iterator[tuple[str, ...]]:
+def read_aligned(files: Sequence[Path | BinaryIO]) -> Iterator[tuple[str, ...]]:
     """Line n of every file, for each n.
 
     Raises:
         CorpusError: what `read_lines` raises; files with different numbers of lines.
     """
-    return aligned([read_lines(file) for file in files], [str(file) for file in files], files)
-
-
-def aligned(
-    readers: Sequence[Iterator[str]], names: Sequence[str], files: Sequence[Path] = ()
-) -> Iterator[tuple[str, ...]]:
-    """The next line of every reader, until all end at once.
-
-    Args:
-        names: of the files, for messages.
-        files: to look for the place where they drift apart; empty if they cannot be read again.
-    Raises:
-        CorpusError: what a reader raises; files with different numbers of lines.
-    """
+    readers = [read_lines(file) for file in files]
     for n, lines in enumerate(zip_longest(*readers)):
         if None in lines:
             counts = [
                 n if line is None else n + 1 + sum(1 for _ in rest) for line, rest in zip(lines, readers, strict=True)
             ]
             odd = next(i for i, count in enumerate(counts) if count != counts[0])
+            few, many = (files[i] for i in sorted((0, odd), key=counts.__getitem__))
             where = ""
-            if files:
-                few, many = sorted((0, odd), key=counts.__getitem__)
-                read = partial(read_lines, files[few]), partial(read_lines, files[many])
-                where = drift(*read, counts[many] - counts[few])
+            if all(isinstance(file, Path) and file.is_file() for file in (few, many)):  # which can be read again
+                where = drift(partial(read_lines, few), partial(read_lines, many), abs(counts[odd] - counts[0]))
             raise CorpusError(
-                f"{names[0]} has {counts[0]} lines but {names[odd]} has {counts[odd]}{where}; line n of one must "
-                "translate line n of the other, so align the files again"
+                f"{_name(files[0])} has {counts[0]} lines but {_name(files[odd])} has {counts[odd]}{where}; line n of "
+                "one must translate line n of the other, so align the files again"
             )
         yield lines
 
@@ -248,15 +198,15 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+def _name(file: Path | BinaryIO) -> str:
+    return str(file) if isinstance(file, Path) else "stdin"
+
+
 def _not_read(name: str, n_lines: int, error: Exception) -> str:
     """Why reading failed after so many lines."""
     if isinstance(error, OSError) and error.errno is not None:  # bz2 reports invalid data without one
-        return _unreadable(name, error)
-    return _damaged(name, n_lines, error)
-
-
-def _unreadable(name: Path | str, error: OSError) -> str:
-    return f"cannot read {name}: {error.strerror or error}; check its name and permissions"
+        return f"cannot read {name}: {error.strerror or error}; check its name and permissions"
+    return f"{name}: damaged or cut off after line {n_lines} ({error}); copy or download the file again"
 
 
 def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
@@ -271,7 +221,3 @@ def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
         f"{name}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not UTF-8; "
         "convert the text, for example with: iconv -f WINDOWS-1252 -t UTF-8"
     )
-
-
-def _damaged(name: str, n_lines: int, error: Exception) -> str:
-    return f"{name}: damaged or cut off after line {n_lines} ({error}); copy or download the file again"

@@ -9,7 +9,7 @@ from pathlib import Path
 from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec
 from seq2seq.corpus.augmentation import named
 from seq2seq.errors import ConfigError, CorpusError
-from seq2seq.files import bundled_corpus
+from seq2seq.files import bundled_corpus, expanded
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 # One file with both languages, by the ending of its name.
@@ -131,7 +131,7 @@ def corpus_dir(config: DataConfig) -> Path:
         return folder
     if config.dir.startswith(CORPUS):
         return Path()
-    folder = Path(config.dir).expanduser()
+    folder = expanded(config.dir)
     if not folder.is_dir():
         raise CorpusError(f"data.dir={config.dir}: {folder.absolute()} is not a directory; correct data.dir")
     return folder
@@ -139,9 +139,9 @@ def corpus_dir(config: DataConfig) -> Path:
 
 def _find(config: DataConfig, folder: Path, spec: SourceSpec) -> Source:
     if isinstance(spec, SourceFiles):
-        files = [folder / Path(name).expanduser() for name in (spec.src, spec.tgt)]
+        files = [folder / expanded(name) for name in (spec.src, spec.tgt)]
         return Source("lines", _existing(files, or_compressed=False))
-    path = folder / Path(spec.path).expanduser()
+    path = folder / expanded(spec.path)
     languages = (config.src_lang, config.tgt_lang)
     if (form := form_of(path)) is None:
         sides = _sides(path, languages) if path.name else [path]

@@ -280,7 +280,7 @@ def accumulate_for(config: BatchConfig, planned_for: int, world_size: int) -> in
     return n_in_step // world_size
 
 
-def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> DataLoader[tuple[Indices, Batch]]:
+def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> Iterator[tuple[Indices, Batch]]:
     """Every pair once, over all ranks: batches, and which pairs are in each.
 
     Unlike in training, a rank may get one batch more than another.
@@ -295,10 +295,7 @@ def valid_batches(pairs: Pairs, max_tokens: int, rank: int, world_size: int) -> 
     batches = [rows.numbers for rows in plan]
     if len(batches) < world_size:
         batches = np.array_split(np.concatenate(batches), world_size)
-
-    def to_batch(indices: list[Indices]) -> tuple[Indices, Batch]:
-        src, tgt = ([side(int(i)) for i in indices[0]] for side in (pairs.src, pairs.tgt))
-        return indices[0], collate(src, tgt)
-
-    share = batches[rank::world_size]
-    return DataLoader(share, batch_size=1, collate_fn=to_batch, num_workers=0)  # type: ignore[arg-type]
+    return (
+        (indices, collate(*([side(int(i)) for i in indices] for side in (pairs.src, pairs.tgt))))
+        for indices in batches[rank::world_size]
+    )

@@ -5,8 +5,7 @@ A sentence is one string, as a reader sees it: detokenised and unescaped.
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -91,25 +90,6 @@ class Interval:
     signature: str
 
 
-@dataclass(frozen=True)
-class PairedScores:
-    """The scores of two systems on the same sentences.
-
-    Attributes:
-        p_value: the probability that chance alone makes a difference at least this large. Look at the difference
-            first: if two systems are equal on every resample, sacreBLEU gives them the smallest p-value.
-    """
-
-    baseline: Interval
-    system: Interval
-    p_value: float
-
-    @property
-    def difference(self) -> float:
-        """System minus baseline."""
-        return self.system.score - self.baseline.score
-
-
 def corpus_scores(
     hypotheses: Sequence[str],
     references: References,
@@ -162,86 +142,6 @@ def report(
     assert n_samples > 1
     scorers = {name: scorer_of(name, references, scoring) for name in metrics}
     return {name: resampled(scorer, [hypotheses], n_samples)[0].interval() for name, scorer in scorers.items()}
-
-
-def paired_test(
-    baseline: Sequence[str],
-    system: Sequence[str],
-    references: References,
-    metrics: Sequence[str] = ("bleu", "chrf", "ter"),
-    n_samples: int = 1000,
-    scoring: Scoring = PLAIN,
-) -> dict[str, PairedScores]:
-    """`paired_tests` of one system, by paired bootstrap resampling."""
-    found = paired_tests(baseline, [system], references, metrics, "bs", n_samples, scoring)
-    return {name: scores[0] for name, scores in found.items()}
-
-
-def paired_tests(
-    baseline: Sequence[str],
-    systems: Sequence[Sequence[str]],
-    references: References,
-    metrics: Sequence[str] = ("bleu", "chrf", "ter"),
-    method: str = "bs",
-    n_samples: int = 0,
-    scoring: Scoring = PLAIN,
-) -> dict[str, list[PairedScores]]:
-    """Test whether systems differ from a baseline by more than chance.
-
-    The numbers are those of `sacrebleu --paired-bs` and `--paired-ar`. The first scores all systems on the same
-    resamples, so that sentences that are hard for both do not hide a difference (Koehn 2004). The second swaps the
-    two translations of each sentence or does not, at random (Riezler and Maxwell 2005).
-
-    Args:
-        baseline, systems: translations of the same sentences.
-        method: `bs` for paired bootstrap resampling, `ar` for approximate randomisation.
-        n_samples: number of resamples or trials, at least 2, or 0 for that of `N_SAMPLES`; no p-value is below
-            1 / (n_samples + 1). Intervals are those of `report`.
-    Returns:
-        For each metric, the scores of the baseline and of each system.
-    Raises:
-        TranslationError, TypeError: as `corpus_scores`, for any system.
-    """
-    check_before_work(scoring.tokenize)
-    check_sentences(baseline, references, "baseline hypotheses")
-    for system in systems:
-        check_sentences(system, references)
-    n_samples = n_samples or N_SAMPLES[method]
-    assert n_samples > 1
-    found: dict[str, list[PairedScores]] = {}
-    for name in metrics:
-        scorer = scorer_of(name, references, scoring)
-        if method == "ar":
-            found[name] = _randomisation_test(scorer, [baseline, *systems], n_samples)
-        else:
-            found[name] = paired(resampled(scorer, [baseline, *systems], n_samples))
-    return found
-
-
-def difference_interval(
-    baseline: Sequence[str],
-    system: Sequence[str],
-    references: References,
-    n_samples: int = 1000,
-    scoring: Scoring = PLAIN,
-) -> tuple[float, float]:
-    """Between which two numbers 95% of the differences of BLEU, system minus baseline, lie on resamples.
-
-    An interval with 0 inside says that these sentences do not show which system is better.
-
-    Args:
-        n_samples: number of resamples, at least 2.
-    Raises:
-        TranslationError, TypeError: as `corpus_scores`, for either system.
-    """
-    import numpy as np
-
-    check_sentences(baseline, references, "baseline hypotheses")
-    check_sentences(system, references)
-    scorer = scorer_of("bleu", references, scoring)
-    before, after = (each.on_resamples for each in resampled(scorer, [baseline, system], n_samples))
-    low, high = np.percentile(after - before, [2.5, 97.5])
-    return float(low), float(high)
 
 
 def check_before_work(tokenize: str) -> None:
@@ -317,51 +217,25 @@ def _seed() -> str:
     raise TranslationError(f"SACREBLEU_SEED={seed[:60]!r} is neither a whole number nor none; set it so, or unset it")
 
 
-def paired(systems: Sequence[Resampled]) -> list[PairedScores]:
-    """Paired bootstrap of the first system and each other one, all on the same resamples."""
-    baseline, *others = systems
-    found = []
-    for other in others:
-        p_value = bootstrap_p_value(other.on_resamples - baseline.on_resamples, other.score - baseline.score)
-        found.append(PairedScores(baseline.interval(), other.interval(), p_value))
-    return found
+def difference_interval(baseline: Resampled, system: Resampled) -> tuple[float, float]:
+    """Between which two numbers 95% of the differences lie, system minus baseline, on the same resamples.
+
+    An interval with 0 inside says that these sentences do not show which system is better.
+    """
+    import numpy as np
+
+    low, high = np.percentile(system.on_resamples - baseline.on_resamples, [2.5, 97.5])
+    return float(low), float(high)
 
 
 def bootstrap_p_value(on_resamples: "np.ndarray", difference: float) -> float:
-    """How often resamples differ by more than all sentences do, by chance: as if both systems were equally good."""
+    """How often resamples differ by more than all sentences do, by chance: as if both systems were equally good.
+
+    It is that of `sacrebleu --paired-bs`: at least 1 / (number of resamples + 1), which two systems get that are equal
+    on every resample, so look at the difference first.
+    """
     by_chance = abs(on_resamples) - abs(on_resamples).mean()
     return (int((by_chance > abs(difference)).sum()) + 1) / (len(on_resamples) + 1)
-
-
-def _randomisation_test(metric: "Metric", systems: Sequence[Sequence[str]], n_samples: int) -> list[PairedScores]:
-    """Approximate randomisation of the first system and each other one.
-
-    Given several metrics at once, sacreBLEU would take two kinds of BLEU for the same one.
-    """
-    from sacrebleu.significance import PairedTest
-
-    named = [(str(number), texts) for number, texts in enumerate(systems)]
-    with _without_progress():
-        _, found = PairedTest(named, {"": metric}, None, "ar", n_samples)()
-    _, results = found.values()  # the names of the systems, then what was found of them
-    baseline, *others = (each.interval() for each in resampled(metric, systems, N_SAMPLES["bs"]))
-    pairs = []
-    for other, result in zip(others, results[1:], strict=True):
-        assert not isinstance(result, str) and result.p_value is not None
-        pairs.append(PairedScores(baseline, other, result.p_value))
-    return pairs
-
-
-@contextmanager
-def _without_progress() -> Iterator[None]:
-    """Hide the steps that sacreBLEU logs; its warnings stay."""
-    logger = logging.getLogger("sacrebleu")
-    before = logger.level
-    logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def scorer_of(name: str, references: References, scoring: Scoring) -> "Metric":

@@ -8,7 +8,14 @@ from functools import partial
 
 from seq2seq.config import RunConfig
 from seq2seq.decoding.search import decode_ids
-from seq2seq.evaluation.scores import Scoring, check_before_work, corpus_scores, difference_interval
+from seq2seq.evaluation.scores import (
+    Scoring,
+    check_before_work,
+    corpus_scores,
+    difference_interval,
+    resampled,
+    scorer_of,
+)
 from seq2seq.inspection.torch_model import attention_modules
 from seq2seq.model.ablation import sublayers, without_head, without_layer, without_sublayer
 from seq2seq.model.transformer import Transformer
@@ -125,10 +132,11 @@ def ablate(
     scoring, plain = Scoring.of(config), texts[0]
     whole = corpus_scores(plain, references, scoring=scoring)
     bleu, chrf = whole["bleu"].score, whole["chrf"].score
+    on_resamples, *others = resampled(scorer_of("bleu", references, scoring), texts, _N_SAMPLES)
     losses = []
-    for part, without in zip(all_parts[1:], texts[1:], strict=True):
-        scores = corpus_scores(without, references, scoring=scoring)
-        low, high = difference_interval(without, plain, references, _N_SAMPLES, scoring)
+    for part, text, other in zip(all_parts[1:], texts[1:], others, strict=True):
+        scores = corpus_scores(text, references, scoring=scoring)
+        low, high = difference_interval(other, on_resamples)
         losses.append(Loss(part.kind, part.name, bleu - scores["bleu"].score, chrf - scores["chrf"].score, low, high))
     signatures = {name: score.signature for name, score in whole.items()}
     return Ablation(len(plain), bleu, chrf, signatures, seconds, losses)

@@ -4,17 +4,19 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.corpus.reader import aligned, read_lines, read_stream
+from seq2seq.corpus.reader import read_aligned, read_lines
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import note
 from seq2seq.files import write_text
 from seq2seq.hardware import speed_up_cpu
 from seq2seq.inspection.attention_file import write_attention
 from seq2seq.inspection.attention_page import attention_page
-from seq2seq.inspection.attention_picture import FORMATS, Shown, write_picture
+from seq2seq.inspection.attention_picture import Shown, write_picture
 from seq2seq.inspection.pair_attention import PairAttention, pair_attention
+from seq2seq.reports.style import FORMATS
 from seq2seq.translation.destination import check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.options import EngineOptions
@@ -50,12 +52,10 @@ def look(request: AttentionRequest) -> None:
     Raises:
         UserError: wrong input, or something that the model cannot do.
     """
-    form = request.output.suffix.lower().removeprefix(".")
-    if form not in ("html", "npz", *FORMATS):
-        endings = ", ".join(f".{ending}" for ending in ("html", *FORMATS, "npz"))
-        raise TranslationError(f"--output {request.output}: its ending must be one of {endings}")
     inputs = [("--input", request.input), ("--translations", request.translations), ("--model", request.model)]
-    check_file(request.output, [(option, path) for option, path in inputs if path is not None])
+    read = [(option, path) for option, path in inputs if path is not None]
+    check_file(request.output, read, endings=("html", *FORMATS, "npz"))
+    form = request.output.suffix.lower()
     texts = list(_texts(request))
     if not texts:
         raise TranslationError("there is no sentence to look at; give one with --src, or a file with --input")
@@ -67,9 +67,9 @@ def look(request: AttentionRequest) -> None:
     for number, pair in enumerate(pairs, start=1):
         for each in pair.notes:
             note(f"sentence {number}: {each}" if len(pairs) > 1 else each)
-    if form == "npz":
+    if form == ".npz":
         write_attention(pairs, request.output)
-    elif form == "html":
+    elif form == ".html":
         data = model.config.data
         name = request.model.resolve().name
         write_text(request.output, attention_page(pairs, name, (data.src_lang, data.tgt_lang)))
@@ -97,13 +97,14 @@ def _texts(request: AttentionRequest) -> Iterator[tuple[str, str | None]]:
         yield from zip(request.sources, targets, strict=True)
         return
     if request.translations is None:
-        yield from ((line, None) for line in _lines(request.input) if line.strip())
+        yield from ((line, None) for line in read_lines(_opened(request.input)) if line.strip())
         return
-    files = (request.input, request.translations)
-    for src, tgt in aligned([_lines(file) for file in files], [str(file) for file in files]):
+    if request.input == request.translations == STDIN:
+        raise TranslationError("--input and --translations are both stdin; name a file for one of them")
+    for src, tgt in read_aligned([_opened(request.input), _opened(request.translations)]):
         if src.strip() or tgt.strip():
             yield src, tgt
 
 
-def _lines(file: Path) -> Iterator[str]:
-    return read_stream(sys.stdin.buffer, "stdin") if file == STDIN else read_lines(file)
+def _opened(file: Path) -> Path | BinaryIO:
+    return sys.stdin.buffer if file == STDIN else file

@@ -10,7 +10,6 @@ from seq2seq.inspection.pair_attention import PairAttention, Weights
 from seq2seq.reports import style
 from seq2seq.reports.attention_matrix import draw_matrix
 
-FORMATS = ("png", "svg", "pdf")
 _CELL, _CHARACTER = (0.18, 0.3), 0.09  # inches, of a row and a column with names, and of a letter of these
 _MOST_INCHES = 20.0  # of a panel; memory for more may not be there
 _SMALL = 1.1  # inches, of a matrix without names
@@ -32,7 +31,7 @@ class Shown(NamedTuple):
 
 
 def write_picture(pairs: Sequence[PairAttention], shown: Shown, file: Path) -> None:
-    """Draw a matrix for each chosen head. The ending of the file's name is one of `FORMATS`.
+    """Draw a matrix for each chosen head. The ending of the file's name is one of `style.FORMATS`.
 
     One head of several sentences is drawn side by side, to compare them.
 

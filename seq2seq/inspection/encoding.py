@@ -10,13 +10,14 @@ import numpy as np
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.characters import word_spans
-from seq2seq.corpus.reader import read_lines, read_stream
+from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import TranslationError
 from seq2seq.hardware import speed_up_cpu
 from seq2seq.inspection.neighbours import Neighbour, nearest, rows_of, vector_of
 from seq2seq.inspection.vector_file import write_vectors
 from seq2seq.inspection.vector_picture import draw_vectors
 from seq2seq.inspection.vectors import LineVectors, VectorOptions, line_vectors
+from seq2seq.reports.style import FORMATS
 from seq2seq.translation.destination import check_destination, check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.options import EngineOptions
@@ -37,17 +38,21 @@ class EncodeRequest:
 
     def vectors(self) -> Iterator[LineVectors]:
         """Of each line of the input, in order."""
-        return self.vectors_of(_lines(self.input))
+        return self.vectors_of(read_lines(sys.stdin.buffer if self.input == STDIN else self.input))
 
     def vectors_of(self, lines: Iterable[str]) -> Iterator[LineVectors]:
         """Of these lines."""
         return line_vectors(self._translator, lines, self.options)
 
     @cached_property
+    def trained(self) -> TrainedModel:
+        """The model that makes them."""
+        return TrainedModel.read(self.model)
+
+    @cached_property
     def _translator(self) -> Translator:
         speed_up_cpu()
-        model = TrainedModel.read(self.model)
-        return Translator([model], load_engine([model], self.engine))
+        return Translator([self.trained], load_engine([self.trained], self.engine))
 
     @property
     def files(self) -> list[tuple[str, Path]]:
@@ -63,16 +68,17 @@ def encode_to_file(request: EncodeRequest, output: Path | None, dtype: str) -> i
     Raises:
         UserError: wrong input, or something that the model cannot do.
     """
-    if output is None and sys.stdout.isatty():
-        raise TranslationError("vectors are numbers, not text for a terminal; name a file with --output, or redirect")
-    if output is not None and output.suffix not in (".npz", ".npy"):
-        raise TranslationError(f"--output {output}: its ending must be .npz or .npy")
-    if output is not None and output.suffix == ".npy" and request.options.unit != "sentence":
-        raise TranslationError(
-            f"--output {output}: an .npy has no room for which line a {request.options.unit} is of; write an .npz"
-        )
-    check_destination(None, request.files) if output is None else check_file(output, request.files)
-    return write_vectors(request.vectors(), output, dtype)
+    if output is None:
+        if sys.stdout.isatty():
+            raise TranslationError("vectors are numbers, not text for a terminal; redirect, or name a file: --output")
+        check_destination(None, request.files)
+    else:
+        check_file(output, request.files, endings=("npz", "npy"))
+        if output.suffix.lower() == ".npy" and request.options.unit != "sentence":
+            raise TranslationError(
+                f"--output {output}: an .npy has no room for which line a {request.options.unit} is of; write an .npz"
+            )
+    return write_vectors(request.vectors(), request.trained.config.model.d_memory, output, dtype)
 
 
 def draw(request: EncodeRequest, word: str, picture: Path) -> int:
@@ -81,7 +87,7 @@ def draw(request: EncodeRequest, word: str, picture: Path) -> int:
     Raises:
         UserError: wrong input; no vector, or too many for a picture.
     """
-    check_file(picture, request.files, "--picture")
+    check_file(picture, request.files, "--picture", FORMATS)
     vectors, labels = [], []
     for line in request.vectors():
         for row in rows_of(word, line) if word else range(len(line.vectors)):
@@ -112,7 +118,3 @@ def around(text: str, place: int, n_words: int = 3) -> str:
     (first, _), (begin, end), (_, last) = shown[0], spans[place], shown[-1]
     word = f"{text[first:begin]}[{text[begin:end]}]{text[end:last]}"
     return "… " * (shown[0] != spans[0]) + word + " …" * (shown[-1] != spans[-1])
-
-
-def _lines(path: Path) -> Iterator[str]:
-    return read_stream(sys.stdin.buffer, "stdin") if path == STDIN else read_lines(path)

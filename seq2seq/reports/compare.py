@@ -41,7 +41,7 @@ class Comparison:
     Attributes:
         recipes: all of the runs, those together that differ only in their seed.
         languages: source and target.
-        method: of the paired tests: `bs` or `ar` (`scores.paired_tests`), or `none`.
+        method: of the paired tests: `bs` or `ar` (`recipe_tests`), or `none`.
         differing: key: label: value, of each key in which runs differ.
         notes: sentences that say why a difference may not be that of the models.
     """

@@ -2,8 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seq2seq.artifacts.run_directory import Metric, RunDirectory
@@ -18,8 +17,7 @@ class Cost:
         steps: optimizer steps; of a run that is not finished, up to the last one that was logged.
         tgt_tokens: target tokens that the model was trained on, each as often as it was.
         tgt_tokens_per_s: the median of what was logged, without the time of validations.
-        hours: of training. Older runs did not log it; theirs are from the first line of `metrics.csv` to the last one,
-            with the tests at the end, and with the time between the parts of a resumed run.
+        hours: of training.
         memory_gb: the most that the process had.
         device_memory_gb: the most that was allocated on its GPU.
     """
@@ -39,7 +37,7 @@ def cost(run: RunDirectory) -> Cost:
     if not run.is_scored:
         return logged
     selection = run.selection()
-    return replace(logged, steps=selection.step or logged.steps, n_parameters=selection.n_parameters or None)
+    return replace(logged, steps=selection.step, n_parameters=selection.n_parameters)
 
 
 def logged_cost(metrics: Sequence[Metric]) -> Cost:
@@ -49,8 +47,6 @@ def logged_cost(metrics: Sequence[Metric]) -> Cost:
         return [metric.value for metric in metrics if metric.name == name and math.isfinite(metric.value)]
 
     tokens, hours = values("progress/tgt_tokens"), values("progress/hours")
-    if not hours and (times := list(_times(metrics))):
-        hours = [(max(times) - min(times)) / 3600]
     speeds = values("train/tgt_tokens_per_s")
     return Cost(
         n_parameters=None,
@@ -61,10 +57,3 @@ def logged_cost(metrics: Sequence[Metric]) -> Cost:
         memory_gb=max(values("train/process_memory_gb"), default=None),
         device_memory_gb=max(values("train/device_memory_gb"), default=None),
     )
-
-
-def _times(metrics: Sequence[Metric]) -> Iterator[float]:
-    for metric in metrics:
-        with suppress(TypeError, ValueError):  # nothing but this needs the column, so nobody has checked it
-            if math.isfinite(time := float(metric.unix_time)):
-                yield time

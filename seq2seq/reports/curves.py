@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from seq2seq.artifacts.run_directory import Metric, RunDirectory
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 
 _POINTS = 300  # of a curve: more than a screen shows
@@ -38,8 +38,8 @@ class Curve:
     """The values of a metric, and when they were measured. Values that are infinite or no numbers are left out.
 
     Attributes:
-        hours: of training; of a run that did not log them, since its first row.
-        tgt_tokens: empty for a run that did not log them.
+        hours: of training.
+        tgt_tokens: that the model was trained on.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -56,17 +56,15 @@ def read_curves(run: RunDirectory) -> dict[str, Curve]:
     """
     rows = [metric for metric in run.metrics() if math.isfinite(metric.value)]
     hours, tokens = ({row.step: row.value for row in rows if row.name == name} for name in (_HOURS, _TOKENS))
-    start = _time(run, rows[0]) if rows else 0.0
     found: dict[str, Curve] = {}
     for row in rows:
-        if any(logged and row.step not in logged for logged in (hours, tokens)):
+        if row.step not in hours or row.step not in tokens:
             continue  # the tests at the end, which have no place on these axes
         curve = found.setdefault(row.name, Curve())
         curve.steps.append(row.step)
-        curve.hours.append(hours[row.step] if hours else (_time(run, row) - start) / 3600)
+        curve.hours.append(hours[row.step])
+        curve.tgt_tokens.append(tokens[row.step])
         curve.values.append(row.value)
-        if tokens:
-            curve.tgt_tokens.append(tokens[row.step])
     return found
 
 
@@ -114,16 +112,3 @@ def validations(curves: Mapping[str, Curve]) -> tuple[list[str], list[list[float
     }
     steps = sorted({step for column in columns.values() for step in column})
     return list(columns), [[step, *(column.get(step) for column in columns.values())] for step in steps]
-
-
-def _time(run: RunDirectory, row: Metric) -> float:
-    """
-    Raises:
-        RunError: there is no time in this row.
-    """
-    try:
-        if math.isfinite(time := float(row.unix_time)):
-            return time
-    except ValueError:
-        pass
-    raise RunError(f"{run.metrics_file}: {row.unix_time!r} is no time, so it is damaged; restore or delete it")

@@ -9,7 +9,7 @@ from seq2seq.errors import RunError
 
 
 def origin(run: RunDirectory) -> list[tuple[str, str]]:
-    """Names and values of its latest start; nothing for runs of older versions.
+    """Names and values of its latest start; nothing where nothing says so.
 
     Raises:
         RunError: the file is damaged.
@@ -36,16 +36,14 @@ def origin(run: RunDirectory) -> list[tuple[str, str]]:
 
 
 def data_report(run: RunDirectory) -> str:
-    """Of an older run it is cut out of its summary: all between the first line and the scores on valid.
+    """What its text is; empty where nothing says so.
 
     Raises:
         RunError: the file is damaged.
     """
     with _telling_damage(run):
-        if report := run.provenance().get("data_report"):
-            return render(report)
-    _, _, rest = run.summary().partition("\n\n")
-    return rest.partition("\n\nvalid,")[0]
+        report = run.provenance().get("data_report")
+        return render(report) if report else ""
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seq2seq.corpus.reader import read_lines, read_stream
+from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import TranslationError
 from seq2seq.evaluation.comet import comet
 from seq2seq.evaluation.holm import corrected
@@ -66,7 +66,7 @@ def score_files(
         references: line n of each is a reference of sentence n. In a further one, a blank line is none.
         source: what was translated, to count what came out as it went in; None: nothing is counted.
         metrics: any of `scores.METRICS`.
-        method: of the paired tests (`scores.paired_tests`).
+        method: of the paired tests (`recipe_tests`).
         comet_model: a checkpoint for one more metric, which takes the source and the first reference.
     Returns:
         The number of sentences, and the hypotheses and each baseline with their scores.
@@ -108,7 +108,7 @@ def score_files(
 
 
 def _lines(path: Path) -> list[str]:
-    return list(read_stream(sys.stdin.buffer, "stdin") if path == STDIN else read_lines(path))
+    return list(read_lines(sys.stdin.buffer if path == STDIN else path))
 
 
 def _name(path: Path) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito (2008): colours that colour-blind people can tell apart. The pages' style sheet has the same.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+FORMATS = ("png", "svg", "pdf")  # and the endings of their files
 _WIDTH, _HEIGHT = 4.6, 3.1  # inches of one panel
 _RULES: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -69,8 +70,8 @@ def grid(n_rows: int, n_columns: int, size: tuple[float, float]) -> Iterator[tup
 
 
 def save(figure: "Figure", file: Path) -> None:
-    """Write a picture, whole or not at all. The ending of the file's name chooses the format: .png, .svg or .pdf."""
-    form = file.suffix.removeprefix(".")
+    """Write a picture, whole or not at all. The ending of the file's name chooses one of `FORMATS`."""
+    form = file.suffix.removeprefix(".").lower()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)  # the same picture is the same file
     with atomic_file(file) as opened, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # boxes take the place of such characters

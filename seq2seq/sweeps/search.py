@@ -154,11 +154,18 @@ class Search:
     def _next(self) -> "tuple[optuna.Trial, FileLock] | None":
         """A trial that another worker has left, or a new one, with its lease; None if there are enough."""
         import optuna
+        from optuna.trial import TrialState
 
         with self.alone():
             trials = self.study.get_trials(deepcopy=False)
             for each in trials:
                 if each.state.name == "RUNNING" and (lease := self._leased(each.number)):
+                    if each.params.keys() < self.space.space.keys():
+                        name, _ = job_of(each.number, self.space, each.params)
+                        self.sweep.write_error(name, "its worker ended while it drew the values; none was tried")
+                        self.study.tell(each.number, state=TrialState.FAIL)
+                        lease.release()
+                        continue
                     study_id = self._storage.get_study_id_from_name(self.study.study_name)
                     trial_id = self._storage.get_trial_id_from_study_id_trial_number(study_id, each.number)
                     return optuna.Trial(self.study, trial_id), lease
@@ -189,9 +196,14 @@ class Search:
 
 
 def job_of(number: int, space: Space, params: Mapping[str, Value]) -> tuple[str, list[str]]:
-    """The name of a trial's run, and the words that it does not share."""
-    name = job_name(number, [f"{key}={short(params[key], 3)}" for key in space.space])
-    return name, [word(key, params[key]) for key in space.space]
+    """The name of a trial's run, and the words that it does not share.
+
+    Args:
+        params: of all keys, unless its worker ended while it drew them.
+    """
+    drawn = {key: params[key] for key in space.space if key in params}
+    name = job_name(number, [f"{key}={short(value, 3)}" for key, value in drawn.items()])
+    return name, [word(key, value) for key, value in drawn.items()]
 
 
 def words_of_trials(space: Space, words: Sequence[str]) -> list[str]:

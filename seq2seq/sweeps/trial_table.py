@@ -33,7 +33,7 @@ def table(space: Space, trials: "Sequence[FrozenTrial]") -> str:
     for trial in sorted(trials, key=lambda trial: _rank(trial, space)):
         value = short(trial.value, 4) if trial.value is not None and trial.state.name == "COMPLETE" else ""
         minutes = f"{trial.duration.total_seconds() / 60:.1f}" if trial.duration else ""
-        settings = [short(trial.params[key], 4) for key in space.space]
+        settings = [short(trial.params[key], 4) if key in trial.params else "" for key in space.space]
         n = len(trial.intermediate_values)
         rows.append([str(trial.number), value, ENDS[trial.state.name], str(n), minutes, *settings])
     return as_markdown(Table("trials", header, rows))

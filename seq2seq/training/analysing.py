@@ -17,11 +17,12 @@ from seq2seq.analysis.test_set import AnalysedSentence, AttentionMap
 from seq2seq.analysis.training_text import TrainingText
 from seq2seq.analysis.words import letter_words
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import RunConfig
+from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.test_sets import TestSet, all_test_sets
 from seq2seq.dataset.batches import collate
 from seq2seq.dataset.prepare import Prepared
 from seq2seq.dataset.store import PairStore
+from seq2seq.decoding import plan_batches
 from seq2seq.errors import command
 from seq2seq.evaluation.scores import Scoring
 from seq2seq.model.transformer import Transformer
@@ -137,21 +138,11 @@ class Looks:
     ) -> Iterator[tuple[int, np.ndarray]]:
         """For each of these sentences its `alignment_weights`, with eos on both sides: (T, S)."""
         device = next(self.model.parameters()).device
-        for batch in _batches(indices, [max(len(store.src(i)), len(ids)) + 1 for i, ids in enumerate(targets)]):
+        lengths = [max(len(store.src(i)), len(targets[i])) for i in indices]
+        for part in plan_batches(lengths, DecodingConfig(beam_size=1, max_batch_tokens=_BATCH_TOKENS)):
+            batch = [indices[k] for k in part]
             padded = collate([store.src(i) for i in batch], [targets[i] for i in batch])
             with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
                 weights = self.model.alignment_weights(padded.src.to(device), padded.tgt_in.to(device)).cpu().numpy()
             for i, each in zip(batch, weights, strict=True):
                 yield i, each[: len(targets[i]) + 1, : len(store.src(i)) + 1]
-
-
-def _batches(indices: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Sentences of like length together, so that little is padding."""
-    batch: list[int] = []
-    for i in sorted(indices, key=lambda i: lengths[i]):
-        if batch and lengths[i] * (len(batch) + 1) > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch

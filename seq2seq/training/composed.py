@@ -24,7 +24,6 @@ from seq2seq.artifacts.wandb_access import is_reference, pinned, wandb_group
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.command import AUTO, Composed, sentence_of
 from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_of, marks, value_of
-from seq2seq.config.read import without_removed
 from seq2seq.errors import ConfigError
 from seq2seq.masking import masked_addresses, masked_words
 from seq2seq.tokenizer import Tokenizer
@@ -155,11 +154,6 @@ def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
         ConfigError: a key is to change that decides what is computed.
     """
     before = read_config(checkpoint.model.config)
-    if active := without_removed(checkpoint.model.config)[1]:
-        raise ConfigError(
-            f"the run has {', '.join(f'{key}={value}' for key, value in active.items())}, which is gone; "
-            f"go on with the version that began it, or start from its weights with finetune={config.run_dir}"
-        )
     if config.batch.is_auto:
         config.batch.max_tokens = before.batch.max_tokens
     for key, mark in classes(RunConfig).items():

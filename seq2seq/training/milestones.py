@@ -11,6 +11,8 @@ import torch
 from pytorch_lightning.callbacks import Checkpoint
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.config import RunConfig
+from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.exit_status import stopped_by
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.averaging import ExponentialAverage
@@ -105,15 +107,11 @@ class Milestones(Checkpoint):
         went_back = self.divergence.went_back_at == step
         if went_back:
             self.selector.n_since = 0  # what was validated since is no more part of the run
-        keeps = self.owes_validation or is_kept(self.config, step)
         # No weights without a state: otherwise a run that died in between could neither go on nor start again.
-        is_first = keeps and not self.has_saved
-        if not is_first:  # who goes on from the state of this step has its weights
-            keep_every_n_steps(self.run, pl_module, self.ema)
+        is_first = not self.has_saved and (self.owes_validation or is_kept(self.config, step))
         if self.stopping or is_time_to_save or went_back or is_first or is_last:
             self._save(trainer, step)
-        if is_first:
-            keep_every_n_steps(self.run, pl_module, self.ema)
+        keep_every_n_steps(self.run, pl_module, self.ema)
         if self.owes_validation and not self.stopping:
             try:
                 self._validate(trainer, pl_module)
@@ -127,6 +125,7 @@ class Milestones(Checkpoint):
         self._stop_if_told()  # the metrics of the step before are logged now
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.stopping = self.stopping or self._agree(trainer, 0)[0]  # told after the last step at which they agreed
         # Not in `teardown`: Lightning has removed its own handlers by then, and would get them back for good.
         self._give_signals_back(trainer)
         self._stop_if_told()
@@ -157,7 +156,9 @@ class Milestones(Checkpoint):
         """What decides the numbers of a validation, beside the weights."""
         config = self.validation.config
         own = {"monitor": self.config.monitor, "sentences": self.config.valid_sentences}
-        return own | vars(config.decoding) | vars(config.evaluation)
+        sections = ("decoding.", "evaluation.")
+        keys = [key for key, mark in classes(RunConfig).items() if key.startswith(sections) and mark != RUNTIME]
+        return own | {key: value_of(config, key) for key in keys}
 
     def why_ended(self, module: TranslationModule) -> str:
         """Why the training has ended."""

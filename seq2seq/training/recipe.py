@@ -21,7 +21,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config.command import AUTO, Composed
+from seq2seq.config.command import AUTO, Composed, path_word
 from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.errors import ConfigError, TokenizerError, command
@@ -114,10 +114,9 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
         ConfigError: `hours` cannot stand beside what else the command says.
         CorpusError, TokenizerError, RunError: see `estimate`.
     """
-    rest = [word for word in words if not word.startswith("hours=")]
     if job.cfg.resume == AUTO and RunDirectory(Path(job.cfg.run_dir)).has_checkpoints:
-        kept = [word for word in job.overrides if not word.startswith(("hours=", "resume=", "run_dir="))]
-        return Composed(_updated(job, {"resume": job.cfg.run_dir}).cfg, kept), rest
+        resumed = Composed(_updated(job, {"resume": job.cfg.run_dir}).cfg, _of_any_run(job.overrides))
+        return resumed, [*_of_any_run(words), path_word("resume", job.cfg.run_dir)]
     check_hours(job)
     given = {word.lstrip("+").partition("=")[0] for word in job.overrides}
 
@@ -147,10 +146,10 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
         recipe = choose(text, job.cfg.hours, sizes, measure)
     values = free(recipe.values)
     chosen = [f"{key}={value}" for key, value in values.items()]
-    own = [word for word in job.overrides if not word.startswith(("hours=", "run_dir=", "resume="))]
-    for line in [*recipe.reasons, "the same as plain keys:", f"    {command('train', *own, *chosen)}"]:
+    same = command("train", *_of_any_run(job.overrides), *chosen)
+    for line in [*recipe.reasons, "the same as plain keys:", f"    {same}"]:
         log.info("%s", line)
-    return _updated(job, values), [*rest, *chosen]
+    return _updated(job, values), [*(word for word in words if not word.startswith("hours=")), *chosen]
 
 
 def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[Values], Estimate]) -> Recipe:
@@ -279,7 +278,7 @@ def check_hours(job: Composed) -> None:
     Raises:
         ConfigError: with a sentence for it.
     """
-    hours, limit = job.cfg.hours, f"trainer.max_time={_duration(job.cfg.hours * 3600)}"
+    hours = job.cfg.hours
     if not 0 < hours <= 24 * 365:
         raise ConfigError(f"hours={hours} is not a number of hours above 0, such as hours=2 or hours=0.25")
     for key, why in (
@@ -289,7 +288,13 @@ def check_hours(job: Composed) -> None:
         ("resume", "the run has what hours= chooses"),
     ):
         if any(word.startswith(f"{key}=") and word != f"resume={AUTO}" for word in job.overrides):
+            limit = f"trainer.max_time={_duration(hours * 3600)}"
             raise ConfigError(f"{key}= and hours= exclude each other: {why}; to limit the time, set {limit}")
+
+
+def _of_any_run(words: Sequence[str]) -> list[str]:
+    """Those of a command that name neither the time nor the run."""
+    return [word for word in words if not word.startswith(("hours=", "run_dir=", "resume="))]
 
 
 def _readable(seconds: float) -> str:

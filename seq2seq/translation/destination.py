@@ -17,16 +17,22 @@ from seq2seq.translation.streams import is_stream, open_descriptor
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
-def check_file(output: Path, inputs: Sequence[tuple[str, Path]], option: str = "--output") -> None:
+def check_file(
+    output: Path, inputs: Sequence[tuple[str, Path]], option: str = "--output", endings: Sequence[str] = ()
+) -> None:
     """Do as `check_destination` does, for a file that is replaced as a whole. Missing folders will be made.
 
+    Args:
+        endings: one of which its name has, such as `png`; none for any.
     Raises:
-        TranslationError: see there; or it is a stream, or has the ending of a compressed file.
+        TranslationError: see there; or it is a stream, has the ending of a compressed file, or none of `endings`.
     """
     if is_stream(output) and not output.is_dir():
         raise TranslationError(f"{option} {output}: is no regular file, and would be replaced by one; name a file")
     if output.suffix in COMPRESSIONS:
         raise TranslationError(f"{option} {output}: would not be compressed; leave out {output.suffix}")
+    if endings and output.suffix.lower().removeprefix(".") not in endings:
+        raise TranslationError(f"{option} {output}: its ending must be one of {', '.join(endings)}")
     while not output.absolute().parent.exists():
         output = output.absolute().parent  # the first that will be made
     check_destination(output, inputs, option)
@@ -61,7 +67,7 @@ def check_destination(output: Path | None, inputs: Sequence[tuple[str, Path]], o
         through = "" if target == output.absolute() else f" (it leads to {target})"
         raise TranslationError(f"{refused}: no directory {target.parent}{through}; create it first")
     for name, path in inputs:
-        if path.is_file() and path.resolve() == target:
+        if path.resolve() == target:
             raise TranslationError(f"{refused} would overwrite {name}; choose another name")
     if (owner := _owner(target)) is not None:
         raise TranslationError(f"{refused}: is a file of the model in {owner}; choose another name")

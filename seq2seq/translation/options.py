@@ -72,8 +72,8 @@ _MBR = "find N translations, and choose the one that is most like the others by 
 _NORMALIZATION = "divide log-probabilities by 1, n^ALPHA or ((5 + n) / 6)^ALPHA, where n is the number of tokens"
 _PATIENCE = "with CTranslate2: a beam stops when P x beam size translations have ended; PyTorch's when none can improve"
 _BATCH = (
-    "size of a batch: lines x tokens of the longest x beam size; lower it if memory runs out; default: 8192, or 3072 "
-    "with CTranslate2"
+    "size of a batch: lines x tokens of the longest x beam size; lower it if memory runs out; default: 8192, on a GPU "
+    "32768, or 3072 with CTranslate2"
 )
 _WEIGHTS = "how much each model of an ensemble counts, one number for each; default: all the same"
 _ATTENTION = "hard: each head attends to the one token that it weighs most; soft: to all; default: as in training"

@@ -53,7 +53,7 @@ class Parts:
 
     Attributes:
         names: of the parts of the text, as far as it was read.
-        n_passed: lines of blocks that were passed over, since they are made or others make them.
+        n_passed: texts of blocks that were passed over, since they are made or others make them.
         is_joined: whether the output is there.
     """
 
@@ -86,7 +86,7 @@ class Parts:
             if is_mine and self._takes(block.number):
                 yield block
             else:
-                self.n_passed += len(block.pieces)
+                self.n_passed += sum(len(piece.texts) for piece in block.pieces)
         if self._shard is not None:
             with self._changing():
                 if not self._is_gone():
@@ -281,19 +281,25 @@ def open_parts(output: Path, settings: Mapping[str, Any], shard: tuple[int, int]
             parts.close()
 
 
-def join(output: Path) -> tuple[int, int, dict[str, Any]]:
+def join(output: Path, *, is_to_score: bool = False) -> tuple[int, int, dict[str, Any]]:
     """Make `output` of the parts that shards have made. The file appears whole or not at all.
 
+    Args:
+        is_to_score: it must have a translation for each line.
     Returns:
         How many parts and lines it has, and the settings that they were made with.
     Raises:
-        TranslationError: there are no parts, one is missing or damaged, or a process is at work on them.
+        TranslationError: there are no parts, one is missing or damaged, or a process is at work on them; or it has no
+            such lines.
     """
     there = _settings_in(folder_of(output))
     if not there.get("parts"):
         done = "; it is there, so there is nothing to join" if output.exists() else ""
         raise TranslationError(f"{output}: no shard is done in {folder_of(output)}{done}")
     settings = there["settings"]
+    if is_to_score and (settings["score"] or settings["input_form"] != "lines"):
+        what = "scores" if settings["score"] else f"a text of the form {settings['input_form']}"
+        raise TranslationError(f"{output} is {what}, and --reference scores lines of translations; leave it out")
     with open_parts(output, settings) as parts:
         parts.names = there["parts"]
         if not parts.is_alone():
@@ -347,7 +353,7 @@ def _read_part(path: Path) -> tuple[dict[str, int], bytes]:
     sha256, _, content = path.read_bytes().partition(b"\n")
     if hashlib.sha256(content).hexdigest().encode() != sha256:
         path.unlink()
-        raise TranslationError(f"{path} was changed after it was translated; give the same command again to remake it")
+        raise TranslationError(f"{path} was changed after it was translated; the command that made it makes it again")
     counts, _, data = content.partition(b"\n")
     return json.loads(counts), data
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from seq2seq.config.evaluation import AUTO, TOKENIZERS
 from seq2seq.cores import n_cores
-from seq2seq.corpus.reader import read_lines, read_stream
+from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import ConfigError, TranslationError, command
 from seq2seq.options import Option, not_negative, share
 from seq2seq.translation.forms.piece import Piece
@@ -148,14 +148,15 @@ class TranslationRequest:
 
     def lines_of(self, path: Path) -> Iterator[str]:
         """The lines of one of `parallel_files`, or of the glossary."""
-        return read_stream(sys.stdin.buffer, "stdin") if open_descriptor(path) == 0 else read_lines(path)
+        return read_lines(sys.stdin.buffer if open_descriptor(path) == 0 else path)
 
     def _read(self, replaced: set[int]) -> Iterator[str]:
+        file: Path | BinaryIO = sys.stdin.buffer
         if self.input is not None and open_descriptor(self.input) != 0:
-            return read_lines(self.input, self.errors, replaced.add, is_exact=True)
-        # Python cannot end while a thread waits for a line of sys.stdin: live lines come through another stream.
-        stdin = os.fdopen(os.dup(sys.stdin.fileno()), "rb") if self.is_live else sys.stdin.buffer
-        return read_stream(stdin, "stdin", self.errors, replaced.add, is_exact=True)
+            file = self.input
+        elif self.is_live:  # Python cannot end while a thread waits for a line of sys.stdin
+            file = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+        return read_lines(file, self.errors, replaced.add, is_exact=True)
 
     def parallel_files(self) -> list[tuple[str, Path]]:
         """Option and path of each file whose line n belongs to line n of the input."""

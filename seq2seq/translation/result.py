@@ -160,22 +160,23 @@ def print_scores(
         other: a file with other translations of the same lines, if there is one.
         typography: what the translations were written with; a part of each signature.
     """
-    from seq2seq.evaluation import scores  # it imports sacrebleu, which only scores need
+    from seq2seq.evaluation.over_seeds import recipe_tests  # they import sacrebleu, which only scores need
+    from seq2seq.evaluation.scores import report
 
     known = list(read_aligned(references))
-    for name, score in scores.report(hypotheses, known, scoring=scoring).items():
+    for name, score in report(hypotheses, known, scoring=scoring).items():
         about = f"{score.signature}  typography:{typography or 'none'}"
         note(f"{name:5} {score.score:6.2f} ± {score.half_width:.2f}  {about}")
     if other is None:
         return
     note(f"\npaired bootstrap against {other}:")
-    tests = scores.paired_test(list(read_lines(other)), hypotheses, known, scoring=scoring)
-    for name, test in tests.items():
-        ours, theirs = test.system.score, test.baseline.score
-        significant = "" if ours == theirs else ", significant" if test.p_value < 0.05 else ", not significant"
-        note(
-            f"{name:5} {ours:6.2f} against {theirs:6.2f}  p = {test.p_value:.4f}{significant}  {test.system.signature}"
-        )
+    tests = recipe_tests([[list(read_lines(other))], [hypotheses]], known, ("bleu", "chrf", "ter"), scoring=scoring)
+    for name, (theirs, ours) in tests.items():
+        found = "equal"
+        if ours.p_value is not None:
+            found = f"p = {ours.p_value:.4f}, {'' if ours.p_value < 0.05 else 'not '}significant"
+        scores = f"{ours.together.score:6.2f} against {theirs.together.score:6.2f}"
+        note(f"{name:5} {scores}  {found}  {ours.together.signature}")
 
 
 def _translation(result: Translation) -> dict[str, Any]:

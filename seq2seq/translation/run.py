@@ -112,7 +112,7 @@ class _Work:
         assert output is not None
         with open_parts(output, self._settings(), shard) as parts:
             if self._is_file and parts.is_done(self._blocks()):
-                note(f"{output} is this translation already, and complete; remove it to translate again")
+                self.watch.say(f"{output} is this translation already, and complete; remove it to translate again")
                 return self._read_back(output)
             while True:
                 for block, results in self._flow(parts.unmade(self._blocks()), parts):

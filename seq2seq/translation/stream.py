@@ -29,7 +29,7 @@ from seq2seq.translation.text.putting_back import Place, Restored
 from seq2seq.translation.text.splitting import LINE_ENDS, LineSplitter, Part, n_cut_sentences, rejoin
 from seq2seq.translation.text.taking_out import without
 from seq2seq.translation.text.typography import TYPOGRAPHIES
-from seq2seq.vocabulary import EOS
+from seq2seq.vocabulary import EOS, UNK
 
 
 class _Line(NamedTuple):
@@ -112,6 +112,10 @@ class Stream:
         if not prefix.strip():  # some tokenizers make tokens of spaces
             return []
         (ids,) = self.tokenizer.target.encode([prefix])
+        if UNK in ids:
+            raise TranslationError(
+                f"the prefix of line {number + 1} has a character that the model cannot write; write it otherwise"
+            )
         if len(ids) >= self.max_length:
             raise TranslationError(
                 f"the prefix of line {number + 1} has {len(ids)} tokens, and the model writes at most "

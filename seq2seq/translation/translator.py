@@ -165,7 +165,7 @@ class Translator:
             prefixes: one for each line: its translations begin with it. It should end with a word; blank for none. Of a
                 line that is split, it is the beginning of the first part.
             first_number: number of lines before the first one. Each line has its own random numbers for sampling.
-            on_done: called with the number of lines that are done, about, some time before they are returned.
+            on_done: called with how many more lines are done, about, some time before they are returned.
         Raises:
             ConfigError: a setting cannot work, or the engine does not have it.
             TranslationError: there are not as many prefixes as lines, a prefix is too long, or memory is short.
@@ -249,14 +249,15 @@ class Translator:
             normalize: the same, but only of quotation marks, spaces and letter forms: what translating takes out of a
                 line, or puts in sentence case, is in the given translation.
             first_number: number of pairs before the first one, for messages.
-            on_done: called with the number of pairs that are done, some time before they are returned.
+            on_done: called with how many more pairs are done, some time before they are returned.
         Raises:
-            ConfigError: the normalization is unknown.
+            ConfigError: a setting cannot work.
             TranslationError: memory is short.
             TokenizerError: a line is not Unicode, or the model does not have the tag.
             TypeError: an argument, or what should be a pair of strings, is of another type.
         """
         decoding = decoding or self.decoding
+        _check_decoding(decoding)
         options = TranslationOptions(tag=tag, normalize=normalize)
         pieces = _paired(listed(pairs, "pairs", "a source and a translation for each line"), first_number)
         blocks = cut(pieces, block_size(decoding.max_batch_tokens, 1), first_text=first_number)
@@ -274,6 +275,8 @@ class Translator:
         Args:
             options: only their tag and normalize are used.
         """
+        if problems := list(decoding.problems()):
+            raise ConfigError("\n".join(problems))
         scoring = Scoring(
             max_length=self.engine.max_length,
             tokenizer=self.tokenizer,

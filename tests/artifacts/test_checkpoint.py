@@ -87,7 +87,7 @@ def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(tmp_path):
 def test_another_format_version_is_refused_by_its_number(tmp_path, version):
     content = {**description_of(MODEL), "state_dict": {"model.w": torch.ones(3)}, "format_version": version}
     write_checkpoint({name: value for name, value in content.items() if value is not None}, tmp_path / "a.ckpt")
-    message = rf"a\.ckpt: has format version {version} and this version of seq2seq reads 1 to {FORMAT_VERSION}; use the"
+    message = rf"a\.ckpt: has format version {version} and this version of seq2seq reads {FORMAT_VERSION}; use the"
     with pytest.raises(CheckpointError, match=message):
         read_checkpoint(tmp_path / "a.ckpt")
 

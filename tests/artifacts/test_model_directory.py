@@ -204,7 +204,7 @@ def test_damaged_and_foreign_files_are_refused(directory: Path, file: str, conte
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 1}, "has format version 1 and this version of seq2seq reads 2 to 3; install"),
+        ({"format_version": 1}, "has format version 1 and this version of seq2seq reads 3; install"),
         ({"config": None}, "has no config, so it was changed"),
         ({"tokenizer_sha256": None}, "has no tokenizer_sha256, so it was changed"),
         ({"tokenizer_sha256": "0" * 64}, r"tokenizer\.model: is damaged, or not the tokenizer that config\.json names"),

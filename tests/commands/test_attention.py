@@ -84,7 +84,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     output = ("--output", tmp_path / "page.html")
     model = ("--model", trained_run, *output)
     src = (*model, "--src", "Ba.")
-    assert "its ending must be one of .html, .png, .svg, .pdf, .npz" in refusal(
+    assert "its ending must be one of html, png, svg, pdf, npz" in refusal(
         capsys, "--model", trained_run, "--src", "Ba.", "--output", tmp_path / "page.txt"
     )
     (tmp_path / "file").touch()
@@ -93,6 +93,7 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     )
     assert "--src is given 1 times and --tgt 2 times" in refusal(capsys, *src, "--tgt", "A", "--tgt", "B")
     assert "--src and --input both name sentences" in refusal(capsys, *src, "--input", "file")
+    assert "--input and --translations are both stdin; name a file" in refusal(capsys, *model, "--translations", "-")
     assert "--tgt needs --src" in refusal(capsys, *model, "--tgt", "A", "--input", "file")
     assert "sentence 2: the source ' ' has nothing that the model reads" in refusal(capsys, *src, "--src", " ")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n")))

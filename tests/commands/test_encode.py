@@ -12,7 +12,8 @@ import seq2seq
 from seq2seq.cli import main
 from seq2seq.inspection import encoding
 from seq2seq.inspection.vectors import line_vectors
-from tests.translating import Stream
+from tests.translating import Stream, write_run
+from tests.translation.engines.models import random_model, run_content
 
 LINES = ["Ba do.", "", "Fe ki ba."]
 Run = Callable[..., bytes]
@@ -45,6 +46,12 @@ def refused(encode: Run, capsys: pytest.CaptureFixture[str]) -> Callable[..., st
         return capsys.readouterr().err
 
     return run
+
+
+def test_vectors_are_as_wide_as_the_encoder(encode: Run, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", run_content(random_model(d_encoder=18, embeddings="decoder")))
+    with np.load(io.BytesIO(encode("--model", run))) as found:
+        assert found["vectors"].shape == (3, 18)
 
 
 def test_stdin_to_stdout_has_a_row_for_each_line(
@@ -102,7 +109,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     picture = ("--picture", tmp_path / "a.png")
     assert "vectors are numbers, not text for a terminal" in refused(is_terminal=True)
-    assert "its ending must be .npz or .npy" in refused("--output", tmp_path / "v.txt")
+    assert "its ending must be one of npz, npy" in refused("--output", tmp_path / "v.txt")
     assert "has no room for which line a word is of" in refused("--unit", "word", "--output", tmp_path / "v.npy")
     assert "are three results; ask for one" in refused(*picture, "--nearest", "a", "--word", "a")
     assert "its ending must be one of png, svg, pdf" in refused("--picture", tmp_path / "a.txt")

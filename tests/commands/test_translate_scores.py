@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.evaluation import scores
+from seq2seq.evaluation.over_seeds import recipe_tests
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.translating import SENTENCES, TEXT, Cli
 
@@ -66,15 +67,16 @@ def test_another_translation_is_compared(trained: Cli, tmp_path: Path, translati
     assert status == 0
     assert f"\npaired bootstrap against {bad}:\n" in err
     rows = re.findall(r"^(\w+) +([\d.]+) against +([\d.]+)  p = ([\d.]+)(.*)  nrefs", err, re.MULTILINE)
-    expected = scores.paired_test(read(bad), translations, REFERENCES)
+    expected = recipe_tests([[read(bad)], [translations]], REFERENCES, ["bleu", "chrf", "ter"])
     assert [row[0] for row in rows] == ["bleu", "chrf", "ter"]
     for name, ours, theirs, p_value, verdict in rows:
-        test = expected[name]
-        assert (float(ours), float(theirs)) == pytest.approx((test.system.score, test.baseline.score), abs=0.006)
-        assert float(p_value) == pytest.approx(test.p_value, abs=1e-4)
-        assert verdict == (", significant" if test.p_value < 0.05 else ", not significant")
+        first, other = expected[name]
+        assert (float(ours), float(theirs)) == pytest.approx((other.together.score, first.together.score), abs=0.006)
+        assert other.p_value is not None and float(p_value) == pytest.approx(other.p_value, abs=1e-4)
+        assert verdict == (", significant" if other.p_value < 0.05 else ", not significant")
     same = write(tmp_path / "same", translations)
-    assert "significant" not in trained("--reference", reference, "--compare", same, stdin=LEARNED)[2]
+    err = trained("--reference", reference, "--compare", same, stdin=LEARNED)[2]
+    assert "significant" not in err and err.count("  equal  nrefs") == 3
 
 
 def test_references_of_another_length_are_refused(cli: Cli, tmp_path: Path) -> None:

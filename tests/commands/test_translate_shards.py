@@ -120,6 +120,18 @@ def test_a_joined_text_is_scored_as_by_translate(cli: Cli, tmp_path: Path, refer
     assert err.splitlines()[1:] == expected.splitlines()[-3:] and "tok:13a" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "what"), [(["--score", "TEXT"], "scores"), (["--form", "document"], "a text of the form document")]
+)
+def test_what_is_no_translation_is_not_scored(cli: Cli, tmp_path: Path, options: list[str], what: str) -> None:
+    source = write(tmp_path / "in")
+    words = [source if word == "TEXT" else word for word in options]
+    shard(cli, "1/1", "--input", source, *words, "--output", tmp_path / "out")
+    status, err = joined(tmp_path / "out", "--reference", source)
+    assert status == 2 and f"{tmp_path}/out is {what}, and --reference scores lines" in err
+    assert joined(tmp_path / "out")[0] == 0
+
+
 # --- what is refused ---
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from seq2seq.cli import main
 from seq2seq.corpus.compression import zstd
-from seq2seq.corpus.reader import decode_lines, read_aligned, read_lines, read_pairs, read_references
+from seq2seq.corpus.reader import read_aligned, read_lines, read_pairs, read_references
 from seq2seq.corpus.sources import Source
 from seq2seq.errors import CorpusError
 
@@ -74,7 +74,7 @@ def test_pairs_come_back_from_every_format(tmp_path, pairs):
     ],
 )
 def test_only_line_feeds_end_a_line(text, lines):
-    assert list(decode_lines(io.BytesIO(text.encode()), "stdin")) == lines
+    assert list(read_lines(io.BytesIO(text.encode()))) == lines
 
 
 def test_lines_can_be_read_to_the_byte(tmp_path):
@@ -114,17 +114,17 @@ def test_invalid_utf8_can_be_replaced_and_is_counted(tmp_path, suffix):
 
 
 def test_lines_of_a_stream_are_given_before_its_end():
-    lines = decode_lines(io.BytesIO(b"a\nb\n\xe9"), "stdin")
+    lines = read_lines(io.BytesIO(b"a\nb\n\xe9"))
     assert [next(lines), next(lines)] == ["a", "b"]
 
 
 def test_a_stream_that_fails_is_named():
     class Failing(io.BytesIO):
-        def __next__(self) -> bytes:
+        def readinto(self, buffer: object) -> int:
             raise OSError(5, "Input/output error")
 
     with pytest.raises(CorpusError, match="cannot read stdin: Input/output error; check"):
-        list(decode_lines(Failing(), "stdin"))
+        list(read_lines(Failing()))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ".zst"])

@@ -92,6 +92,8 @@ def test_tilde_is_the_home_directory(tmp_path, monkeypatch):
     expected = [Source("lines", (tmp_path / "corpus/a.fr", tmp_path / "corpus/a.en"))]
     assert find(DataConfig(dir="~/corpus"), "a") == expected
     assert find(DataConfig(dir=""), "~/corpus/a") == expected
+    with pytest.raises(CorpusError, match=r"found no file .*/~nobody-has-this-name/a\.fr"):
+        find(DataConfig(dir="~/corpus"), "~nobody-has-this-name/a")
 
 
 def test_a_missing_file_is_named_with_similar_ones(tmp_path):

@@ -1,22 +1,11 @@
 import pytest
 
 from seq2seq.evaluation.over_seeds import recipe_tests
-from seq2seq.evaluation.scores import METRICS, Scoring, paired_tests, report
+from seq2seq.evaluation.scores import report
 
 REFERENCES = ["A man stands on a ladder.", "Two dogs run in the snow.", "People repair a roof of a house."]
 GOOD = ["A man stands on a ladder.", "Two dogs run in snow.", "People repair a roof of a home."]
 POOR = ["A man is on a thing.", "Dogs run in the snow.", "People repair."]
-
-
-@pytest.mark.parametrize("method", ["bs", "ar"])
-def test_single_runs_get_the_numbers_of_the_paired_test(method: str) -> None:
-    scoring = Scoring("en", ignore_case=True)
-    found = recipe_tests([[GOOD], [POOR], [GOOD]], REFERENCES, METRICS, method, scoring=scoring)
-    for metric, pairs in paired_tests(GOOD, [POOR, GOOD], REFERENCES, METRICS, method, scoring=scoring).items():
-        first, poor, same = found[metric]
-        assert first.runs == [first.together] == [pairs[0].baseline] and first.p_value is None
-        assert (poor.together, poor.p_value) == (pairs[0].system, pairs[0].p_value)
-        assert (same.together, same.p_value) == (pairs[1].system, None)
 
 
 ONE = ["A man stands on a ladder."] * 5  # of equal sentences, each resample scores the same: what varies is seeds

@@ -14,8 +14,10 @@ import sacrebleu
 
 from seq2seq.config.evaluation import TOKENIZERS
 from seq2seq.errors import TranslationError
+from seq2seq.evaluation.over_seeds import RecipeScores, recipe_tests
 from seq2seq.evaluation.scores import (
     METRICS,
+    PLAIN,
     Interval,
     Scoring,
     _say_once,
@@ -23,9 +25,9 @@ from seq2seq.evaluation.scores import (
     check_before_work,
     corpus_scores,
     difference_interval,
-    paired_test,
-    paired_tests,
     report,
+    resampled,
+    scorer_of,
     without_minus_zero,
 )
 from tests.sacrebleu_program import printed_by_sacrebleu
@@ -94,10 +96,12 @@ def test_score_and_signature_are_those_of_the_sacrebleu_command(metric: str, ign
 def test_intervals_and_paired_tests_ignore_case_where_they_are_told_to() -> None:
     capitals = [text.upper() for text in HYPOTHESES]
     intervals = report(capitals, REFERENCES, METRICS, 20, Scoring("en", ignore_case=True))
-    paired = paired_test(capitals, HYPOTHESES, REFERENCES, METRICS, 20, Scoring("en", ignore_case=True))
+    scoring = Scoring("en", ignore_case=True)
+    paired = recipe_tests([[capitals], [HYPOTHESES]], REFERENCES, METRICS, scoring=scoring, n_samples=20)
     for metric, interval in intervals.items():
-        assert paired[metric].baseline.score == pytest.approx(interval.score) == paired[metric].system.score
-        assert paired[metric].baseline.signature == interval.signature
+        baseline, system = (each.together for each in paired[metric])
+        assert baseline.score == pytest.approx(interval.score) == system.score
+        assert baseline.signature == interval.signature
 
 
 SECOND = ["A man cleans a window.", "", "  ", "The cat is on the mat, isn't it?", ""]
@@ -119,8 +123,8 @@ def test_several_references_are_those_of_sacrebleu_and_blank_ones_are_missing(me
     assert (score.score, score.signature) == (expected.score, str(theirs[metric].get_signature()))
     assert score.signature.startswith("nrefs:var|")
     assert report(HYPOTHESES, references, [metric], n_samples=2)[metric].score == pytest.approx(expected.score)
-    compared = paired_test(HYPOTHESES, HYPOTHESES, references, [metric], n_samples=2)[metric]
-    assert compared.system.score == pytest.approx(expected.score)
+    compared = recipe_tests([[HYPOTHESES], [HYPOTHESES]], references, [metric], n_samples=2)[metric]
+    assert compared[1].together.score == pytest.approx(expected.score)
     # The trap: for sacreBLEU itself a blank line is a reference, of no words.
     with_blanks = theirs[metric].corpus_score(HYPOTHESES, [REFERENCES, SECOND, THIRD])
     assert metric == "chrf" or metric == "chrf++" or with_blanks.score != expected.score
@@ -237,9 +241,11 @@ def test_tokens_are_those_that_are_asked_for_in_every_score() -> None:
     )
     assert found["chrf"] == corpus_scores(hypotheses, references, ["chrf"], Scoring("fr"))["chrf"]
     intervals = report(hypotheses, references, ["bleu"], 10, Scoring("fr", "char"))
-    paired = paired_test(hypotheses, hypotheses, references, ["bleu"], 10, Scoring("fr", "char"))
-    assert intervals["bleu"].score == paired["bleu"].baseline.score == pytest.approx(expected)
-    assert all("|tok:char|" in each.signature for each in (found["bleu"], intervals["bleu"], paired["bleu"].system))
+    scoring = Scoring("fr", "char")
+    paired = recipe_tests([[hypotheses], [hypotheses]], references, ["bleu"], scoring=scoring, n_samples=10)
+    theirs, ours = (each.together for each in paired["bleu"])
+    assert intervals["bleu"].score == theirs.score == pytest.approx(expected)
+    assert all("|tok:char|" in each.signature for each in (found["bleu"], intervals["bleu"], ours))
 
 
 def test_the_key_and_the_options_have_the_tokens_of_sacrebleu() -> None:
@@ -297,8 +303,7 @@ def test_a_seed_that_is_none_is_a_sentence(seed: str, monkeypatch: pytest.Monkey
     for make in (
         lambda: check_before_work("auto"),
         lambda: report(HYPOTHESES, REFERENCES),
-        lambda: paired_tests(HYPOTHESES, [OTHERS], REFERENCES, method="ar", n_samples=2),
-        lambda: difference_interval(HYPOTHESES, OTHERS, REFERENCES),
+        lambda: recipe_tests([[HYPOTHESES], [OTHERS]], REFERENCES, ["bleu"]),
     ):
         with pytest.raises(TranslationError) as refused:
             make()
@@ -422,10 +427,10 @@ def test_a_paired_test_is_that_of_the_sacrebleu_command(metric: str, tmp_path: P
     number = r"(\d+\.\d+)"
     scores = re.findall(rf"{number} \({number} ± {number}\)", printed)
     p_value, signature = re.search(r"p = (\d\.\d+)", printed), re.search(r"nrefs:\S+", printed)
-    found = paired_test(HYPOTHESES, OTHERS, REFERENCES, METRICS, 300, Scoring("en"))[metric]
-    assert [in_print(interval) for interval in (found.baseline, found.system)] == scores
-    assert p_value is not None and f"{found.p_value:.4f}" == p_value[1]
-    assert signature is not None and found.baseline.signature == found.system.signature == signature[0]
+    found = recipe_tests([[HYPOTHESES], [OTHERS]], REFERENCES, [metric], scoring=Scoring("en"), n_samples=300)[metric]
+    assert [in_print(each.together) for each in found] == scores
+    assert p_value is not None and f"{found[1].p_value:.4f}" == p_value[1]
+    assert signature is not None and {each.together.signature for each in found} == {signature[0]}
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf", "ter"])
@@ -434,26 +439,28 @@ def test_approximate_randomisation_is_that_of_the_sacrebleu_command(metric: str,
     options = ("-m", metric, "--paired-ar", "--paired-ar-n", 300, "--format", "text")
     printed = printed_by_sacrebleu(ref, "-i", *files, *options)
     expected = re.findall(r"p = (\d\.\d+)", printed)
-    found = paired_tests(HYPOTHESES, [OTHERS, REFERENCES], REFERENCES, [metric], "ar", 300)[metric]
-    assert [f"{each.p_value:.4f}" for each in found] == expected and len(expected) == 2
-    assert [found[0].baseline, found[0].system] == [
-        report(texts, REFERENCES, [metric])[metric] for texts in (HYPOTHESES, OTHERS)
-    ]
+    texts = (HYPOTHESES, OTHERS, REFERENCES)
+    found = recipe_tests([[each] for each in texts], REFERENCES, [metric], "ar", n_samples=300)[metric]
+    assert [f"{each.p_value:.4f}" for each in found[1:]] == expected and len(expected) == 2
+    assert [each.together for each in found] == [report(each, REFERENCES, [metric])[metric] for each in texts]
 
 
 def test_several_systems_are_tested_as_each_of_them_alone() -> None:
-    systems = [OTHERS, REFERENCES, HYPOTHESES]
-    found = paired_tests(HYPOTHESES, systems, REFERENCES, METRICS, n_samples=50, scoring=Scoring("en"))
-    for number, system in enumerate(systems):
-        alone = paired_test(HYPOTHESES, system, REFERENCES, METRICS, 50, Scoring("en"))
-        assert {metric: scores[number] for metric, scores in found.items()} == alone
+    def tested(*systems: list[str]) -> dict[str, list[RecipeScores]]:
+        return recipe_tests([[each] for each in systems], REFERENCES, METRICS, scoring=Scoring("en"), n_samples=50)
+
+    found = tested(HYPOTHESES, OTHERS, REFERENCES, HYPOTHESES)
+    for number, system in enumerate([OTHERS, REFERENCES, HYPOTHESES], start=1):
+        for metric, (first, alone) in tested(HYPOTHESES, system).items():
+            assert (found[metric][0], found[metric][number]) == (first, alone)
 
 
 def test_tests_without_a_seed_see_the_same_resamples_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACREBLEU_SEED", "none")
-    same = paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["bleu"], n_samples=20)["bleu"]
-    assert same.baseline == same.system and "|seed:none|" in same.system.signature
-    assert same.baseline != paired_test(HYPOTHESES, HYPOTHESES, REFERENCES, ["bleu"], n_samples=20)["bleu"].baseline
+    (first, same), (other, _) = (
+        recipe_tests([[HYPOTHESES], [HYPOTHESES]], REFERENCES, ["bleu"], n_samples=20)["bleu"] for _ in range(2)
+    )
+    assert first.together == same.together != other.together and "|seed:none|" in same.together.signature
 
 
 def in_print(interval: Interval) -> tuple[str, str, str]:
@@ -461,15 +468,10 @@ def in_print(interval: Interval) -> tuple[str, str, str]:
 
 
 def test_equal_systems_do_not_differ_and_better_ones_do() -> None:
-    same = paired_test(HYPOTHESES * 20, HYPOTHESES * 20, REFERENCES * 20, n_samples=100)
-    assert list(same) == ["bleu", "chrf", "ter"]
-    for comparison in same.values():
-        assert comparison.baseline == comparison.system
-        # Every difference is 0 and none is above it: sacreBLEU's p-value is then the smallest one.
-        assert comparison.p_value == 1 / 101
-    better = paired_test(HYPOTHESES * 20, OTHERS * 20, REFERENCES * 20, n_samples=100)
-    assert better["bleu"].system.score > better["bleu"].baseline.score
-    assert better["bleu"].p_value == 1 / 101
+    texts = [[HYPOTHESES * 20], [HYPOTHESES * 20], [OTHERS * 20]]
+    for first, same, better in recipe_tests(texts, REFERENCES * 20, ["bleu", "chrf"], n_samples=100).values():
+        assert first.together == same.together and same.p_value is None
+        assert better.together.score > first.together.score and better.p_value == 1 / 101
 
 
 def test_an_interval_of_differences_is_that_of_whole_texts_scored_anew() -> None:
@@ -478,29 +480,27 @@ def test_an_interval_of_differences_is_that_of_whole_texts_scored_anew() -> None
     for _ in range(40):
         chosen = rng.choice(len(HYPOTHESES), len(HYPOTHESES))
         references = [REFERENCES[i] for i in chosen]
-        before, after = (
+        theirs, ours = (
             corpus_scores([texts[i] for i in chosen], references)["bleu"].score for texts in (OTHERS, HYPOTHESES)
         )
-        differences.append(after - before)
-    low, high = difference_interval(OTHERS, HYPOTHESES, REFERENCES, n_samples=40)
+        differences.append(ours - theirs)
+    before, after = resampled(scorer_of("bleu", REFERENCES, PLAIN), [OTHERS, HYPOTHESES], 40)
+    low, high = difference_interval(before, after)
     assert (low, high) == pytest.approx(tuple(np.percentile(differences, [2.5, 97.5])), abs=1e-3)
     assert low < high
-    assert difference_interval(HYPOTHESES, HYPOTHESES, REFERENCES) == (0.0, 0.0)
-    with pytest.raises(TranslationError, match="there are 3 baseline hypotheses"):
-        difference_interval(HYPOTHESES[:3], HYPOTHESES, REFERENCES)
+    assert difference_interval(before, before) == (0.0, 0.0)
 
 
 def test_a_paired_test_refuses_what_is_not_parallel() -> None:
-    with pytest.raises(TranslationError, match="there are 3 baseline hypotheses for 5 references"):
-        paired_test(HYPOTHESES[:3], HYPOTHESES, REFERENCES)
-    with pytest.raises(TranslationError, match="there are 3 hypotheses for 5 references"):
-        paired_test(HYPOTHESES, HYPOTHESES[:3], REFERENCES)
+    for texts in ([[HYPOTHESES[:3]], [HYPOTHESES]], [[HYPOTHESES], [HYPOTHESES[:3]]]):
+        with pytest.raises(TranslationError, match="there are 3 hypotheses for 5 references"):
+            recipe_tests(texts, REFERENCES, ["bleu"])
 
 
 def test_a_paired_test_logs_no_progress_and_leaves_logging_as_it_was(caplog: pytest.LogCaptureFixture) -> None:
     logger = logging.getLogger("sacrebleu")
     with caplog.at_level(logging.INFO, "sacrebleu"):
-        paired_tests(HYPOTHESES, [OTHERS], REFERENCES, method="ar", n_samples=2)
+        recipe_tests([[HYPOTHESES], [OTHERS]], REFERENCES, ["bleu"], "ar", n_samples=2)
         assert not caplog.records
         assert logger.level == logging.INFO
     assert logger.level == logging.NOTSET

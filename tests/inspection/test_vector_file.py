@@ -26,7 +26,7 @@ LINES = [line("a b c", 0, 3), line("", 3, 3), line("d", 3, 4), line("e f", 4, 6)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_an_npz_says_of_each_row_where_it_is_from(dtype: str, tmp_path: Path) -> None:
     file = tmp_path / "v.npz"
-    assert write_vectors(iter(LINES), file, dtype) == 6
+    assert write_vectors(iter(LINES), 5, file, dtype) == 6
     with np.load(file) as found:
         np.testing.assert_array_equal(found["vectors"], VECTORS.astype(dtype))
         assert found["line"].tolist() == [0, 0, 0, 2, 3, 3]
@@ -35,7 +35,7 @@ def test_an_npz_says_of_each_row_where_it_is_from(dtype: str, tmp_path: Path) ->
 
 
 def test_an_npy_can_be_mapped_into_memory(tmp_path: Path) -> None:
-    write_vectors(LINES, tmp_path / "v.npy", "float16")
+    write_vectors(LINES, 5, tmp_path / "v.npy", "float16")
     found = np.load(tmp_path / "v.npy", mmap_mode="r")
     assert isinstance(found, np.memmap)
     np.testing.assert_array_equal(found, VECTORS.astype(np.float16))
@@ -43,15 +43,19 @@ def test_an_npy_can_be_mapped_into_memory(tmp_path: Path) -> None:
 
 def test_stdout_gets_an_npz(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", stdout := Stream())
-    write_vectors(LINES, None, "float32")
+    write_vectors(LINES, 5, None, "float32")
     with np.load(io.BytesIO(stdout.buffer.getvalue())) as found:  # type: ignore[attr-defined]
         np.testing.assert_array_equal(found["vectors"], VECTORS)
 
 
 def test_text_without_lines_gives_a_file_without_rows(tmp_path: Path) -> None:
-    assert write_vectors([], tmp_path / "v.npz", "float32") == 0
+    assert write_vectors([], 5, tmp_path / "v.npz", "float16") == 0
     with np.load(tmp_path / "v.npz") as found:
-        assert len(found["vectors"]) == len(found["line"]) == len(found["place"]) == 0
+        assert {name: (rows.shape, str(rows.dtype)) for name, rows in found.items()} == {
+            "vectors": ((0, 5), "float16"),
+            "line": ((0,), "int32"),
+            "place": ((0,), "int32"),
+        }
 
 
 def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
@@ -60,5 +64,5 @@ def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        write_vectors(broken(), tmp_path / "v.npz", "float32")
+        write_vectors(broken(), 5, tmp_path / "v.npz", "float32")
     assert not list(tmp_path.iterdir())

@@ -38,6 +38,11 @@ def ended_run(
 
 
 def logged(path: Path, *rows: tuple[int, str, float, float]) -> None:
-    """Give a run these rows of metrics.csv: step, metric, value, unix_time."""
-    lines = ["step,metric,value,unix_time", *(",".join(map(str, row)) for row in rows)]
+    """Give a run these rows of metrics.csv: step, metric, value, unix_time. With each loss it logs what it took."""
+    took: list[tuple[int, str, float, float]] = []
+    for step, name, _, time in rows:
+        if name == "train/loss":
+            took += [(step, "progress/hours", (time - rows[0][3]) / 3600, time)]
+            took += [(step, "progress/tgt_tokens", 100 * step, time)]
+    lines = ["step,metric,value,unix_time", *(",".join(map(str, row)) for row in (*rows, *took))]
     (path / "metrics.csv").write_text("".join(f"{line}\n" for line in lines))

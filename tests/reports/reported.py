@@ -24,7 +24,9 @@ def unfinished_run(path: Path, name: str = "demo", losses: Sequence[float] = (6.
     run = RunDirectory(path)
     logger = MetricsCsv(run)
     for number, loss in enumerate(losses, start=1):
-        logger.log_metrics({"train/loss": loss, "train/lr": number / 100, "valid/bleu": number * 5.0}, number * 10)
+        losses_and_rate = {"train/loss": loss, "train/lr": number / 100, "valid/bleu": number * 5.0}
+        took = {"progress/hours": number / 10, "progress/tgt_tokens": number * 1e6}
+        logger.log_metrics(losses_and_rate | took, number * 10)
     recipe = preset("demo")
     data = dataclasses.replace(recipe.data, test="news")
     run.write_config(dataclasses.replace(recipe, name=name, seed=7, data=data))
@@ -37,7 +39,8 @@ def finished_run(path: Path, translations: Sequence[str] = TRANSLATIONS, name: s
     (path / "scores.json").write_text(json.dumps(scores))
     valid = {"last (step 30)": {"bleu": 15.0, "chrf": 30.0}}
     (path / "selection.json").write_text(json.dumps({"selected": "last (step 30)", "step": 30, "valid": valid}))
-    run.write_summary("demo\n\ntrain: 700 pairs\n  src: 5 tokens\n\nvalid, decoded as in the test:\n   BLEU\n")
+    tokenizer = {"vocab_size": 300, "fingerprint": "1f2e"}
+    run.write_provenance({"starts": [], "data_report": {"tokenizer": tokenizer, "splits": {}}})
     run.write_test("news", "en", translations, [[reference] for reference in REFERENCES])
     return run
 

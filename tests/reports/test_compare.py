@@ -11,7 +11,8 @@ from sacrebleu import corpus_bleu
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main as cli
-from seq2seq.evaluation.scores import TEST_METRICS, paired_tests
+from seq2seq.evaluation.over_seeds import recipe_tests
+from seq2seq.evaluation.scores import TEST_METRICS
 
 REFERENCES = [
     "A man in a blue shirt stands on a ladder and cleans the window.",
@@ -141,10 +142,10 @@ def test_the_numbers_are_those_of_a_paired_test(
 ) -> None:
     options = (poor, good, "--test", "news", "--test-method", method, "--metrics", "bleu")
     found = compared(capsys, *options)["tests"]["news"]["metrics"]["bleu"]
-    (expected,) = paired_tests(POOR, [GOOD], REFERENCES, ["bleu"], method)["bleu"]
-    for label, interval in (("A", expected.baseline), ("B", expected.system)):
+    first, expected = recipe_tests([[POOR], [GOOD]], REFERENCES, ["bleu"], method)["bleu"]
+    for label, interval in (("A", first.together), ("B", expected.together)):
         assert {key: found[label][key] for key in vars(interval)} == vars(interval)
-    assert found["B"]["difference"] == expected.difference
+    assert found["B"]["difference"] == expected.together.score - first.together.score
     assert (found["A"]["p_value"], found["B"]["p_value"], found["B"]["p_holm"]) == (None, *[expected.p_value] * 2)
     main(list(map(str, options)))
     assert f"fr to en; {said}" in capsys.readouterr().out

@@ -44,7 +44,7 @@ def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for path, hypotheses in zip(paths, (GOOD, REFERENCES, POOR), strict=True):
         translated(path, hypotheses)
-        losses = (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 1360.0)
+        losses = (10, "train/loss", 5.0, 1000.0), (70, "train/loss", 4.0, 2800.0)
         logged(path, *losses, (70, "test/news/bleu", 9, 2800.0))
     return sweep
 
@@ -73,7 +73,7 @@ def test_json_holds_all_of_it(runs: list[Path], capsys: pytest.CaptureFixture[st
         for label, path, seed, rate in zip("ABC", runs, (1, 2, 1), (0.5, 0.5, 0.25), strict=True)
     }
     assert found["runs"]["B"]["cost"] == {
-        "n_parameters": 9000, "steps": 70, "tgt_tokens": None, "tgt_tokens_per_s": None, "hours": 0.5,
+        "n_parameters": 9000, "steps": 70, "tgt_tokens": 7000, "tgt_tokens_per_s": None, "hours": 0.5,
         "memory_gb": None, "device_memory_gb": None,
     }  # fmt: skip
     assert list(found["valid"]["bleu"]) == ["A, B", "A", "B", "C"]

@@ -1,7 +1,5 @@
 from pathlib import Path
 
-import pytest
-
 from seq2seq.artifacts.run_directory import Metric, RunDirectory
 from seq2seq.reports.cost import Cost, cost, logged_cost
 from tests.reports.full_runs import ended_run, logged, started_run
@@ -30,12 +28,6 @@ def test_the_cost_is_what_was_logged() -> None:
         memory_gb=1.5,
         device_memory_gb=7.0,
     )
-
-
-def test_hours_of_older_runs_are_those_of_their_file() -> None:
-    rows = [Metric(10, "train/loss", 4.0, "5000.0"), Metric(20, "train/loss", 3.0, "6800.0")]
-    assert logged_cost(rows).hours == pytest.approx(0.5)
-    assert logged_cost([]) == Cost(None, None, None, None, None, None, None)
 
 
 def test_a_finished_run_has_kept_its_steps_whatever_it_logged(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.cli import main
 from seq2seq.errors import RunError
 from seq2seq.evaluation.over_seeds import recipe_tests
-from seq2seq.evaluation.scores import paired_test
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.diff_page import diff_page
 from tests.reports.reported import REFERENCES, TRANSLATIONS, analysis, finished_run, unfinished_run
@@ -33,13 +32,13 @@ def b(tmp_path: Path) -> AnalysedRun:
 def test_scores_are_those_of_the_paired_test(a: AnalysedRun, b: AnalysedRun) -> None:
     (pair,) = data_of(diff_page([a, b]))["pairs"]
     (test,) = pair["tests"]
-    expected = paired_test(TRANSLATIONS, OTHER, REFERENCES, ["bleu", "chrf"])
+    expected = recipe_tests([[TRANSLATIONS], [OTHER]], REFERENCES, ["bleu", "chrf"])
     assert [metric["name"] for metric in test["metrics"]] == ["bleu", "chrf"]
     for metric in test["metrics"]:
-        found = expected[metric["name"]]
-        assert metric["a"]["score"] == found.baseline.score and metric["b"]["score"] == found.system.score
-        assert metric["difference"] == found.system.score - found.baseline.score
-        assert metric["p_value"] == found.p_value
+        first, other = expected[metric["name"]]
+        assert (metric["a"]["score"], metric["b"]["score"]) == (first.together.score, other.together.score)
+        assert metric["difference"] == other.together.score - first.together.score
+        assert metric["p_value"] == other.p_value
         assert metric["verdict"] == "may be chance"
 
 

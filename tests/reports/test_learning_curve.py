@@ -48,3 +48,6 @@ def test_a_run_without_metrics_is_refused(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(SystemExit):
         main(["report", str(started_run(tmp_path / "run")), "--curve", str(tmp_path / "curve.png")])
     assert "has no metrics.csv with metrics in it" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["report", str(tmp_path / "run"), "--curve", str(tmp_path / "curve.txt")])
+    assert "curve.txt: its ending must be one of png, svg, pdf" in capsys.readouterr().err

@@ -93,7 +93,7 @@ def test_a_report_draws_all_of_its_sections(browser: Any, report: Path) -> None:
     assert "6 words and more" in texts(browser, "#weaknesses tbody")[0]
     assert "60.0 ± 5.5" in texts(browser, "#weaknesses tbody")[0]
     assert len(find(browser, "#attention rect")) == 6
-    assert "700 pairs" in texts(browser, "#text pre")[0]
+    assert "300 pieces" in texts(browser, "#text pre")[0]
     changed = texts(browser, "#configuration details[open] tbody th")
     assert "seed" in " ".join(changed) and "model.d_model" not in " ".join(changed)
     quiet(browser, report)

@@ -77,17 +77,6 @@ def test_a_run_from_before_a_key_has_its_default(tmp_path: Path, capsys: pytest.
     assert labels(groups(capsys, *runs)) == ["A", "B"]
 
 
-def test_a_key_that_is_gone_tells_recipes_apart_only_if_it_did_something(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    runs = [ended_run(tmp_path / name, 52.0, RunConfig(seed=seed)) for seed, name in enumerate("ab")]
-    config = OmegaConf.load(tmp_path / "a" / "config.yaml")
-    for r_drop, expected in ((0.0, ["AB"]), (5.0, ["A", "B"])):
-        config.optim["r_drop"] = r_drop
-        OmegaConf.save(config, tmp_path / "a" / "config.yaml")
-        assert labels(groups(capsys, *runs)) == expected
-
-
 def test_a_run_that_is_not_finished_is_no_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [ended_run(tmp_path / f"run{seed}", 52.0, RunConfig(seed=seed)) for seed in (1, 2)]
     assert labels(groups(capsys, *runs, started_run(tmp_path / "run3", RunConfig(seed=3)))) == ["AB", "C"]

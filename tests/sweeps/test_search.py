@@ -224,6 +224,19 @@ def test_what_is_drawn_depends_on_the_seed_and_the_number_of_a_trial_alone(tmp_p
     assert drawn[0] == drawn[1] and len({params["optim.lr"] for params in drawn[0]}) == 3
 
 
+def test_a_worker_that_ended_while_it_drew_values_stops_no_other(tmp_path: Path) -> None:
+    sweep, space = SweepDirectory(tmp_path / "search"), space_of(trials=3)
+    search = new(sweep, space, [])
+    search.study.ask()  # and it was killed
+    search.study.ask({"optim.lr": space.distributions()["optim.lr"]})
+    search.command = [sys.executable, "-c", MEASURES]
+    search.work(1)
+    assert states(search) == [TrialState.FAIL] * 3
+    assert [len(trial.params) for trial in search.study.trials] == [0, 1, 2]
+    told = report(search)
+    assert "trial 1 failed: its worker ended while it drew the values; none was tried" in told
+
+
 def test_a_table_has_the_best_first_and_those_that_did_not_finish_last() -> None:
     space = space_of()
     distributions = space.distributions()

@@ -10,26 +10,11 @@ from seq2seq.artifacts.model_directory import write_model_directory, write_safet
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.saved_model import SavedModel
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.config import RunConfig, read_config
+from seq2seq.config import read_config
 from seq2seq.errors import CheckpointError, ConfigError, RunError
 from seq2seq.training.composed import config_of_models, resumed_config
 from tests.config.test_config import composed
 from tests.translating import model_content, write_run
-
-
-def test_a_run_of_before_goes_on_unless_it_needs_what_is_gone(tmp_path: Path) -> None:
-    model = model_content()
-    run = write_run(tmp_path / "run", model)
-
-    def resumed(r_drop: float) -> RunConfig:
-        config = {**model.config, "src_vectors": "", "optim": {**model.config["optim"], "r_drop": r_drop}}
-        saved = dataclasses.replace(model, config=config)
-        assert read_config(config) == read_config(model.config)  # so it translates
-        return resumed_config(composed(), [], Checkpoint(run, saved, 0, "", is_state=True, position={}), run)
-
-    assert resumed(0.0).optim == read_config(model.config).optim
-    with pytest.raises(ConfigError, match=r"has optim\.r_drop=5\.0, which is gone; .* finetune="):
-        resumed(5.0)
 
 
 @pytest.fixture(scope="module")

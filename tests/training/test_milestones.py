@@ -123,6 +123,16 @@ def test_another_measure_on_resume_looks_for_the_best_anew(
     assert checkpoint(config.run_dir, "best.ckpt")["global_step"] == 10
 
 
+def test_validations_with_less_memory_are_compared_with_those_before(
+    corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    train_with(tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.max_epochs": 1}))
+    smaller = {"trainer.max_epochs": 2, "decoding.max_batch_tokens": 100}
+    with caplog.at_level(logging.INFO):
+        train_with(tiny_config(corpus, tmp_path / "run", SHORT | smaller), resume=True)
+    assert values_of(tmp_path / "run", "valid/bleu").keys() == {5, 10} and "anew" not in caplog.text
+
+
 def test_a_cosine_that_gets_longer_has_no_jump(corpus: Path, tmp_path: Path) -> None:
     """It rises from 0 in a line of 3 steps to the new plan, also where it is stopped in the middle of that."""
     changes = SHORT | {"optim.schedule": "cosine", "optim.warmup_steps": 3, "trainer.val_every_n_steps": 100}

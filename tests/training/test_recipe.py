@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from seq2seq.config.compose import composed
 from seq2seq.errors import TokenizerError
-from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Values, choose
+from seq2seq.training.composed import run_of
+from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Values, choose, with_recipe
 from tests.training.tiny_runs import command, write_corpus
 
 
@@ -135,6 +137,13 @@ def test_a_run_takes_its_keys_from_the_hours_and_keeps_them(tmp_path: Path) -> N
     config["trainer"]["max_steps"] = 9
     assert yaml.safe_load((run_dir / "config.yaml").read_text())["trainer"] == config["trainer"]
 
+    # Another process of the run composes the same from the words that it is given.
+    words = [*words, "trainer.max_steps=12", "hours=0.5"]
+    with composed(words) as job:
+        resumed, words_of_others = with_recipe(job, words)
+    with composed(words_of_others) as other:
+        assert run_of(other)[0] == run_of(resumed)[0]
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
@@ -145,6 +154,7 @@ def test_a_run_takes_its_keys_from_the_hours_and_keeps_them(tmp_path: Path) -> N
         (["hours=1", "finetune=somewhere"], "finetune= and hours= exclude each other"),
         (["hours=1", "resume=somewhere"], "resume= and hours= exclude each other"),
         (["hours=-1", "data=sample"], "hours=-1.0 is not a number of hours above 0"),
+        (["hours=inf", "data=sample"], "hours=inf is not a number of hours above 0"),
         (["hours=two", "data=sample"], "hours"),
     ],
 )

@@ -80,6 +80,7 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
 
     from seq2seq.config.clean import clean_config
     from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
+    from seq2seq.corpus.sources import config_of
     from seq2seq.errors import ConfigError
     from seq2seq.files import write_json, write_text
     from seq2seq.reports.cleaning_report import cleaning_page, cleaning_text
@@ -87,10 +88,16 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
 
     if args.score is None and (args.least_score is not None or args.keep_share is not None):
         raise ConfigError("--least-score and --keep-share need the scores of models; add --score MODEL_FWD MODEL_BWD")
-    read = [(str(file), Path(file)) for file in (*args.files, *args.against)]
+    config = config_of(args.languages)
+    sides = (config.src_lang, config.tgt_lang)
+    texts = (*args.files, *args.against)
+    names = [*texts, *(f"{text}.{side}" for text in texts for side in sides)]  # of files, and of prefixes
+    used = [(name, Path(name)) for name in names]
+    used += [("--output", output.with_name(f"{output.name}.{side}")) for side in sides] if output else []
     for option, path in (("--rejected", rejected), ("--json", args.json), ("--html", args.html)):
         if path is not None:
-            check_file(path, read, option)
+            check_file(path, used, option)
+            used.append((option, path))
     options = CleaningOptions(
         files=tuple(args.files),
         languages=tuple(args.languages),
@@ -110,7 +117,7 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
         from seq2seq.inspection.dual_scores import dual_scores
 
         forward, backward = args.score
-        with dual_scores(forward, backward, [name for name in args.languages if name != "-"]) as score:
+        with dual_scores(forward, backward, sides) as score:
             report = clean_files(options, score)
     print(cleaning_text(report, shutil.get_terminal_size().columns))
     if args.json is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from seq2seq.corpus.augmentation.kinds import Augmentation
 from seq2seq.corpus.augmentation.stream import augmented_in_turn
-from seq2seq.corpus.reader import aligned, read_lines, read_stream
+from seq2seq.corpus.reader import read_aligned
 from seq2seq.errors import CorpusError
 from seq2seq.files import atomic_file
 
@@ -26,9 +26,8 @@ def write_augmented(
         CorpusError: files that cannot be read or are not parallel, or outputs that cannot be written.
     """
     _check(files, outputs)
-    readers = [read_stream(sys.stdin.buffer, "stdin") if file == _STDIN else read_lines(file) for file in files]
-    names = ["stdin" if file == _STDIN else str(file) for file in files]
-    rows = augmented_in_turn(aligned(readers, names), augmentations, seed)
+    aligned = read_aligned([sys.stdin.buffer if file == _STDIN else file for file in files])
+    rows = augmented_in_turn(aligned, augmentations, seed)
     with ExitStack() as written:
         streams = [written.enter_context(atomic_file(output)) for output in outputs] or [sys.stdout.buffer]
         for row in rows:

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from seq2seq.config import DataConfig
 from seq2seq.config.clean import CorpusCleanConfig
-from seq2seq.config.sources import SourcePath
 from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.cleaning.repair import repaired
 from seq2seq.corpus.cleaning.survey import Survey
@@ -76,7 +75,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     """
     config = _config(options)
     sources = fetch_sources(config, specs_of(options.files))
-    held_out = fetch_sources(config, [SourcePath(file) for file in options.against], with_references=True)
+    held_out = fetch_sources(config, specs_of(options.against), with_references=True)
     texts = _texts(options, config)
     _check_outputs(options, texts)
     scores = _scores(options, sources, score)

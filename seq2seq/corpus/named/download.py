@@ -117,6 +117,7 @@ def _attempt(url: str, folder: Path, title: str, most: int | None, patience: Pat
             if status == 200:
                 n_have = 0
             if not n_have:
+                content.unlink(missing_ok=True)  # what is kept and what is noted of it must be of one file
                 write_json(folder / "state.json", {"url": masked(url), "validator": _validator(answer)})
             length = answer.headers.get("Content-Length", "")
             n_all = n_have + int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None

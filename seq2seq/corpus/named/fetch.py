@@ -11,6 +11,7 @@ from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.parts import fetch_part, find_part
 from seq2seq.corpus.sources import Origin, Source, find_source
 from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.files import expanded
 from seq2seq.masking import masked
 
 logger = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ def _texts(library: Library, name: str, languages: tuple[str, str]) -> list[str]
 def _names(config: DataConfig, spec: SourceSpec) -> list[str]:
     """The names and addresses of a source; none if it has paths only. Below `corpus:` a relative path is a name."""
     written = [spec.src, spec.tgt] if isinstance(spec, SourceFiles) else [spec.path]
-    is_path = not any(is_named(name) or Path(name).expanduser().is_absolute() for name in written)
+    is_path = not any(is_named(name) or expanded(name).is_absolute() for name in written)
     if config.dir.startswith(CORPUS) and is_path:
         if isinstance(spec, SourceFiles):
             raise ConfigError(

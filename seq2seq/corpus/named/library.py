@@ -38,7 +38,7 @@ from seq2seq.corpus.hashes import file_md5, file_sha256
 from seq2seq.corpus.named.catalogue import Corpus, Download, nearest, read_catalogue
 from seq2seq.corpus.named.download import OtherBytes, Patience, download
 from seq2seq.errors import ConfigError, CorpusError
-from seq2seq.files import atomic_directory, cache_directory, readable_size, write_json
+from seq2seq.files import atomic_directory, cache_directory, expanded, readable_size, write_json
 from seq2seq.masking import MASK, masked
 
 _OFFLINE, _SHARED, _OWN = "SEQ2SEQ_OFFLINE", "SEQ2SEQ_SHARED_CACHE", "SEQ2SEQ_CATALOGUE"
@@ -89,8 +89,8 @@ class Library:
         own, shared = config.catalogue or os.environ.get(_OWN), config.shared_cache or os.environ.get(_SHARED)
         return cls(
             root=cache_directory(config.cache_dir) / "corpora",
-            corpora=read_catalogue(Path(own).expanduser() if own else None),
-            shared=Path(shared).expanduser() / "corpora" if shared else None,
+            corpora=read_catalogue(expanded(own) if own else None),
+            shared=expanded(shared).absolute() / "corpora" if shared else None,
             is_offline=is_offline or config.offline or os.environ.get(_OFFLINE, "0") not in ("", "0"),
         )
 
@@ -155,16 +155,16 @@ class Library:
         problems: list[str] = []
         begun = self.root / "partial" / target.name
         for address in (wanted.url, *wanted.mirrors):
-            for is_again in [False, True] if begun.exists() else [True]:
+            for _ in range(1 + begun.exists()):  # perhaps only what is left of another attempt is wrong
                 try:
                     return self._fetch_from(address, wanted, corpus, begun, target)
                 except OtherBytes as error:
                     shutil.rmtree(begun)
-                    if is_again:  # else perhaps only what was left of another attempt was wrong
-                        problems.append(str(error))
+                    problem = str(error)
                 except CorpusError as error:
-                    problems.append(str(error))
+                    problem = str(error)
                     break
+            problems.append(problem)
         raise CorpusError(
             f"{corpus}: cannot fetch {wanted.file_name}: {'; '.join(problems)}. Try again later, give another address "
             "in data.catalogue, or set data.dir to a directory that has the files"

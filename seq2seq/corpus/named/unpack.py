@@ -82,7 +82,9 @@ def unpack(archive: Path, folder: Path, wanted: Collection[str] | None = None) -
             f"{archive}: has a file {error.tarinfo.name!r}, which would lie outside its folder; remove the "
             "archive, and fetch it from a publisher that you trust"
         ) from error
-    except _DAMAGE as error:
+    except (*_DAMAGE, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the disk; bz2 reports invalid data without one
+            raise
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
         raise CorpusError(
             f"{archive}: is no archive, or a damaged one ({reason}); remove it, and fetch it again"

@@ -83,7 +83,9 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     parser.core.ruler.enableOnly(["block"])  # which leaves line ends and inner text alone
     n_before = _n_front_matter(all_lines)
     defined: dict[str, Any] = {}
-    tokens = parser.parse("\n".join(["" if i < n_before else line.text for i, line in enumerate(all_lines)]), defined)
+    # Without white space at its end, a line of U+00A0 alone is blank, as it is where markdown-it strips a paragraph.
+    texts = ["" if i < n_before else line.text.rstrip() for i, line in enumerate(all_lines)]
+    tokens = parser.parse("\n".join(texts), defined)
     labels = defined.get("references", {})
     done = 0
     in_row = False

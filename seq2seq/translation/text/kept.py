@@ -272,7 +272,7 @@ def _decoded(code: str) -> str:
     if (match := _LETTER_CODE.fullmatch(code)) is None:
         return ""
     letter = chr(int(match[1], 16)) if match[1] else html.unescape(code)
-    return letter if (letter[0].isalpha() or letter in _APOSTROPHES) and not letter.endswith(";") else ""
+    return letter if (letter[:1].isalpha() or letter in _APOSTROPHES) and not letter.endswith(";") else ""
 
 
 def _without_punctuation(url: str) -> str:

@@ -155,8 +155,9 @@ class _Images:
         )
 
     def next_token(self, place: int) -> int:
-        """Where the first token of the translation begins that does not begin before a place."""
-        return self._tgt.tokens[bisect_left(self._tgt.tokens, (place,))].start
+        """Where the first token of the translation begins that ends after a place, or the place if it is inside."""
+        token = self._tgt.tokens[bisect_right(self._tgt.tokens, place, key=lambda each: each.end)]
+        return max(place, token.start)
 
     def _part(self, place: int) -> Place:
         """The last part that begins before a place, or the first one."""

@@ -193,6 +193,26 @@ def test_the_commands_print_a_table_and_write_a_page_and_json(tmp_path, capsys):
     assert stopped.value.code == 2 and "add --score MODEL_FWD MODEL_BWD" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("clean TRAIN --languages fr --score a b --output o", "--languages fr does not name two languages"),
+        ("clean TRAIN --languages fr en --output o --rejected o.en", "--rejected o.en would overwrite --output"),
+        ("report TRAIN --languages fr en --json r --html r", "--html r would overwrite --json"),
+        ("report TRAIN --languages fr en --json TRAIN.fr", "would overwrite TRAIN.fr; choose another name"),
+    ],
+)
+def test_words_that_cannot_be_are_one_sentence_and_nothing_is_lost(words, expected, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_split(tmp_path, "train", GOOD)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(SystemExit) as stopped:
+        main(["corpus", *words.replace("TRAIN", "train").split()])
+    message = capsys.readouterr().err
+    assert stopped.value.code == 2 and expected.replace("TRAIN", "train") in message and message.count("\n") == 1
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_two_models_score_pairs_on_the_command_line(tmp_path, random_run, capsys):
     write_split(tmp_path, "train", GOOD)
     words = ["corpus", "report", str(tmp_path / "train"), "--languages", "en", "fr"]
@@ -261,3 +281,5 @@ def test_the_further_references_of_a_test_are_looked_for(tmp_path):
     (tmp_path / "test.en.1").write_text("A black cat is sleeping there.\n")
     against = (str(tmp_path / "test"),)
     assert cleaned(tmp_path, [tmp_path / "train"], against=against, output=None, rejected=None)["kept"] == 0
+    files = (str(tmp_path / "test.fr"), str(tmp_path / "test.en.1"))  # two files are a text, too
+    assert cleaned(tmp_path, [tmp_path / "train"], against=files, output=None, rejected=None)["kept"] == 0

@@ -118,7 +118,9 @@ def test_the_environment_makes_a_library_offline(
         assert library_of(tmp_path).is_offline == is_offline
 
 
-def test_a_shared_cache_is_read_and_not_written(server: Server, tmp_path: Path) -> None:
+def test_a_shared_cache_is_read_and_not_written(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wanted = pinned(server)
     (tmp_path / "shared").mkdir()
     first = library_of(tmp_path / "shared")
@@ -130,6 +132,8 @@ def test_a_shared_cache_is_read_and_not_written(server: Server, tmp_path: Path) 
     try:
         library = library_of(tmp_path, shared_cache=str(tmp_path / "shared/cache"), offline=True)
         assert library.download(wanted, "mine") == there
+        monkeypatch.chdir(tmp_path)
+        assert library_of(tmp_path, shared_cache="shared/cache", offline=True).download(wanted, "mine") == there
         # What the catalogue names now is not what the shared cache has.
         other = Download(**publish(server, PATH, TEXT * 2))
         online = library_of(tmp_path, shared_cache=str(tmp_path / "shared/cache"))

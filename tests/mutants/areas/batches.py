@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         fault="the loss of valid leaves out a batch",
         file="seq2seq/dataset/batches.py",
-        text="share = batches[rank::world_size]",
-        becomes="share = batches[rank + 1 :: world_size]",
+        text="for indices in batches[rank::world_size]",
+        becomes="for indices in batches[rank + 1 :: world_size]",
         tests=["tests/dataset/test_batches.py::test_validation_covers_every_pair_once_with_a_batch_for_each_rank"],
     ),
     Mutant(

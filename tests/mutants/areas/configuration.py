@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant(
         fault="a checkpoint of another version is read as if it were of this one",
         file="seq2seq/artifacts/checkpoint.py",
-        text="if not isinstance(version, int) or not OLDEST_VERSION <= version <= FORMAT_VERSION:",
-        becomes="if not isinstance(version, int):",
+        text='if (version := content.get("format_version")) != FORMAT_VERSION:',
+        becomes='if (version := content.get("format_version")) is None:',
         tests=["tests/artifacts/test_checkpoint.py::test_another_format_version_is_refused_by_its_number"],
     ),
     Mutant(

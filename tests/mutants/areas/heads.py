@@ -98,8 +98,8 @@ MUTANTS = [
     Mutant(
         fault="the rows of a file of vectors say the wrong line",
         file="seq2seq/inspection/vector_file.py",
-        text="np.full(len(line.vectors), number, dtype=np.int32)",
-        becomes="np.full(len(line.vectors), number + 1, dtype=np.int32)",
+        text="np.full(len(line.vectors), number)",
+        becomes="np.full(len(line.vectors), number + 1)",
         tests=["tests/inspection/test_vector_file.py"],
     ),
     Mutant(

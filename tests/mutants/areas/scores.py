@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         fault="what shards have made is scored by the script of the references",
         file="seq2seq/commands/join.py",
-        text='Scoring(settings.get("language", ""))',
+        text='Scoring(settings["language"])',
         becomes="Scoring()",
         tests=["tests/commands/test_translate_shards.py::test_a_joined_text_is_scored_as_by_translate"],
     ),

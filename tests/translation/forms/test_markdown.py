@@ -154,6 +154,9 @@ BITS = [
 @given(st.lists(st.sampled_from(BITS) | st.characters(exclude_categories=["Cs"]), max_size=30).map("".join))
 @example("a | b\n-|-\n\\|")
 @example("\u00a0# a #\u00a0")
+@example("un\n\u00a0\nun")
+@example("\x0c\nun")
+@example("> un\n> \u3000\n\nun  \nun")
 def test_a_text_that_is_not_changed_stays_to_the_byte(text: str) -> None:
     assert translated(text, "markdown") == text
     translated(text, "markdown", translate=lambda tagged: tagged + "!")

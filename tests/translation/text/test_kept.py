@@ -21,6 +21,7 @@ def found(text: str, *kinds: str) -> list[str]:
         ("<x:y-z id='1' /> <!-- non --> <?xml?>", ["<x:y-z id='1' />", "<!-- non -->", "<?xml?>"]),
         ("Tom &amp; Léa&nbsp;! &#160; &#xA0;", ["&amp;", "&nbsp;", "&#160;", "&#xA0;"]),
         ("caf&eacute; &#233; & ; &;", []),  # letters belong to their words
+        ("a&#1; &#x1F;b &#xFFFE;", ["&#1;", "&#x1F;", "&#xFFFE;"]),  # they stand for nothing
         ("<0>un</0> <1/> <12 /> <3 a < 4>", ["<0>", "</0>", "<1/>", "<12 />"]),
         ('<xliff:g id="x">un</xliff:g> <x n="A>B"/>', ['<xliff:g id="x">', "</xliff:g>", '<x n="A>B"/>']),
         ("<![CDATA[un <b>chat</b>]]>", ["<![CDATA[", "<b>", "</b>", "]]>"]),

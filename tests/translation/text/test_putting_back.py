@@ -108,6 +108,7 @@ def shuffled(text: str, seed: int) -> tuple[str, Links]:
         ("in<b>cred</b>ible", "unbelievable", "0-0", "<b>unbelievable</b>"),
         ("<b>un</b> <i>deux</i>", "b a b a", "0-1 0-3 1-0 1-2", "<i>b a b</i> <b>a</b>"),  # they would cross
         ("<b>un <i>deux</i></b> trois", "three two one", "0-2 1-1 2-0", "three <b><i>two</i> one</b>"),
+        ("<b>un un</b><i>Chat un</i>", "un un unChat", "0-0 1-2 2-1", "<b>un un un</b><i>Chat</i>"),  # in a word
         ("Un <p>deux", "two One", "0-1 1-0", "<p>two One"),  # opened, never closed; it touches its word
         ("Un <b></b> deux", "two One", "0-1 1-0", "two One <b></b>"),
         ("(😀) un", "one", "0-0", "😀 one"),
@@ -215,6 +216,21 @@ def test_elements_that_are_well_formed_stay_so(line: str, seed: int) -> None:
     taken = taken_of(line)
     translation, linked = shuffled(taken.text, seed)
     text = taken.put_into(translation, linked).translation.text
+    assert Counter(re.findall("<.*?>", text)) == Counter(re.findall("<.*?>", line))
+    assert is_well_formed(text)
+
+
+@given(st.one_of(documents, documents.map(lambda text: text.replace(" ", ""))), st.data())
+def test_elements_stay_well_formed_however_words_are_linked(line: str, data: st.DataObject) -> None:
+    """Also where they begin and end inside words, and words become one word or many."""
+    taken = taken_of(line)
+    left = taken.text.split()
+    pieces = st.sampled_from(["un", "chat.", *left, *(text[:3] for text in left), "".join(left[:2]) or "a"])
+    translation = " ".join(data.draw(st.lists(pieces, min_size=1, max_size=6)))
+    assume(n_words := len(units(translation)))
+    each = st.lists(st.integers(0, n_words - 1), min_size=1, max_size=3, unique=True)
+    links = [data.draw(each) for _ in units(taken.text)]
+    text = taken.put_into(translation, links).translation.text
     assert Counter(re.findall("<.*?>", text)) == Counter(re.findall("<.*?>", line))
     assert is_well_formed(text)
 
