@@ -9,6 +9,7 @@ Sources are drawn at random by default. Those of a search are all alike, and tea
 (Edunov et al. 2018); a weak one draws nonsense. A tag tells the two kinds of pairs apart (Caswell et al. 2019).
 """
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from seq2seq.corpus.reader import read_lines
 from seq2seq.errors import ConfigError
 from seq2seq.files import atomic_file
 from seq2seq.steps import check_launch, check_monolingual, claim, clean, translate
+from seq2seq.translation.engines.load import check_ensemble
 
 TAG = "backtranslated"
 
@@ -47,9 +49,11 @@ def backtranslate(
     """
     check_launch("backtranslate", n_processes, launcher)
     check_monolingual(monolingual)
-    languages = {(data.src_lang, data.tgt_lang) for data in (TrainedModel.read(m).config.data for m in models)}
+    trained = [TrainedModel.read(model) for model in models]
+    languages = {(data.src_lang, data.tgt_lang) for data in (model.config.data for model in trained)}
     if len(languages) > 1:
         raise ConfigError("the models of an ensemble must translate the same two languages")
+    check_ensemble(trained)
     ((own, other),) = languages
     of_what = {
         "models": [str(model.absolute()) for model in models],
@@ -65,8 +69,8 @@ def backtranslate(
             file.writelines(f"{line}\n".encode() for line in lines)
     if not sources.exists():
         drawn = ["--beam-size", beam_size] if beam_size else ["--sample", "--seed", seed]
-        words = ["--model", *models, "--input", text, "--output", sources, *drawn]
+        words = ["--model", *models, "--input", text, "--form", "lines", "--output", sources, *drawn]
         translate(*words, n_processes=n_processes, launcher=launcher)
     clean([sources, text], [other, own], pairs)
     entry = f"{{source:{path_word('', pairs.absolute())[1:]},tag:{TAG}}}"
-    print(f"train from {other} to {own} with it:  data.train=[train,{entry}]")
+    print(f"train from {other} to {own} with it:  {shlex.quote(f'data.train=[train,{entry}]')}")

@@ -5,6 +5,7 @@
            translations/N.tsv   the n best translations of the teachers, or with `each` of teacher N
            pairs/N.src, N.tgt   each line with one of them
            kept/N.LANG          the pairs that a model of the other direction finds best, if there is one
+           student.json         words of train.py for the student
            student/             the run of the student, with weights in 8 bits and a shortlist in export/
            tests/TEST/          what teachers and student make of a test set, and how long they take
            README.md            how good, fast and large they are
@@ -29,7 +30,7 @@ from seq2seq.config.command import path_word
 from seq2seq.config.compose import composed
 from seq2seq.corpus.reader import read_lines, read_pairs
 from seq2seq.dataset.prepare import find_all
-from seq2seq.errors import ConfigError, command
+from seq2seq.errors import ConfigError, RunError, command
 from seq2seq.evaluation.scores import corpus_scores
 from seq2seq.export.conversion import check_convertible
 from seq2seq.files import atomic_file, write_json, write_text
@@ -38,6 +39,7 @@ from seq2seq.training.composed import checked
 from seq2seq.training.recipe import check_hours
 from seq2seq.translation.consensus import nearest
 from seq2seq.translation.engines.ctranslate2 import require_ctranslate2
+from seq2seq.translation.engines.load import check_ensemble
 from seq2seq.translation.parts import folder_of
 
 log = logging.getLogger(__name__)
@@ -85,7 +87,7 @@ class Distillation:
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         of_what = {
             "teachers": [str(teacher.absolute()) for teacher in self.teachers],
-            "words": list(self.words),
+            "text": [[*(str(file.absolute()) for file in source.files), source.tag] for source in sources],
             "each": self.each,
             "references": self.references,
             "n_best": self.n_best,
@@ -95,6 +97,10 @@ class Distillation:
             "keep_share": self.keep_share,
         }
         claim(self.output, "distillation", of_what)
+        student, words = RunDirectory(self.output / "student"), self.output / "student.json"
+        if student.has_checkpoints and json.loads(words.read_text(encoding="utf-8")) != list(self.words):
+            raise ConfigError(f"{student.path} was trained with the words in {words}; give them, or remove the student")
+        write_json(words, list(self.words))
         learned = []
         for n, (spec, source) in enumerate(zip(config.data.train_sources, sources, strict=True)):
             teachers, tags = groups[n if self.each else 0]
@@ -109,7 +115,6 @@ class Distillation:
         for n, file in enumerate(self.monolingual):
             self._translate(f"monolingual-{n}", [file], self.teachers, set())
             learned.append(_entry(self._kept(f"monolingual-{n}", self.teachers, config), "", 1.0))
-        student = RunDirectory(self.output / "student")
         if not student.has_scores:
             do(
                 "train",
@@ -120,13 +125,7 @@ class Distillation:
                 launcher=self.launcher,
             )
         if not (int8 := student.path / "export" / "ctranslate2-int8").exists():
-            small = ["--format", "ctranslate2", "--quantization", "int8", "--output", int8]
-            try:
-                do("export", student.path, *small, "--shortlist")
-            except SystemExit as failed:
-                if failed.code != 1:
-                    raise
-                do("export", student.path, *small)  # the text was too little for a shortlist, as has just been said
+            self._export(student, int8)
         rows: list[str] = []
         for test, specs in config.data.tests.items():
             tags = {spec.tag or "" for spec in specs}
@@ -144,6 +143,22 @@ class Distillation:
         write_text(self.output / "README.md", page := self._page(rows))
         print(page)
 
+    def _export(self, student: RunDirectory, int8: Path) -> None:
+        """Make the weights in 8 bits, without a shortlist if the text is too little for one.
+
+        Raises:
+            RunError: they translate in another way than the student; why has been said.
+        """
+        for more in (["--shortlist"], []):
+            try:
+                do("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8, *more)
+                return
+            except SystemExit as failed:
+                if failed.code != 1:
+                    raise
+        by_hand = command("export", student.path, "--format", "ctranslate2", "--quantization", "int8", "--output", int8)
+        raise RunError(f"the student is not exported; decide on --tolerance, give {by_hand}, then this command again")
+
     def _checked(self) -> tuple[RunConfig, list[tuple[tuple[Path, ...], set[str]]]]:
         """The configuration of the student; teachers that translate together, and the tags that all of them know."""
         for word in self.words:
@@ -158,6 +173,10 @@ class Distillation:
         if self.each and self.monolingual:
             raise ConfigError("--each has no teacher for the text of --mono; leave out the one or the other")
         check_monolingual(self.monolingual)
+        if not any(word.lstrip("+").startswith(("data", "experiment=")) for word in self.words):
+            raise ConfigError(
+                "no word says which text the student learns from: data=files data.dir=PATH, or experiment="
+            )
         with composed(self.words) as job:
             config = checked(job)
             if config.hours:
@@ -169,9 +188,12 @@ class Distillation:
         require_ctranslate2()
         check_convertible(config.model)
         languages = (config.data.src_lang, config.data.tgt_lang)
-        tags = {teacher: set(_translates(teacher, *languages).data.tags) for teacher in self.teachers}
+        trained = [_translating(teacher, *languages) for teacher in self.teachers]
+        tags = dict(zip(self.teachers, (set(teacher.config.data.tags) for teacher in trained), strict=True))
         if self.backward:
-            _translates(self.backward, *reversed(languages))
+            _translating(self.backward, *reversed(languages))
+        if not self.each:
+            check_ensemble(trained)
         groups = [(teacher,) for teacher in self.teachers] if self.each else [self.teachers]
         return config, [(group, set.intersection(*(tags[teacher] for teacher in group))) for group in groups]
 
@@ -190,7 +212,7 @@ class Distillation:
         translations.parent.mkdir(exist_ok=True)
         beam_size = self.beam_size or (n if n > 1 else 0)
         options = ["--n-best", n, *(["--beam-size", beam_size] if beam_size else []), *_tagged(tags)]
-        words = ["--model", *teachers, "--input", text[0], "--output", translations, *options]
+        words = ["--model", *teachers, "--input", text[0], "--form", "lines", "--output", translations, *options]
         translate(*words, n_processes=self.n_processes, launcher=self.launcher)
         _write_aligned(pairs, _chosen(*map(read_lines, (translations, *text))))
 
@@ -248,6 +270,7 @@ class Distillation:
                 "| test set | model | BLEU | chrF | sentences/s | MB on disk | MB of memory |",
                 "|---|---|---|---|---|---|---|",
                 *rows,
+                *([] if rows else ["", "There is no test set (`data.test`), so nothing is compared."]),
                 "",
             ]
         )
@@ -285,23 +308,21 @@ def _entry(files: Sequence[Path], tag: str, weight: float) -> str:
     return f"{{source:{{src:{src},tgt:{tgt}}},{f'tag:{tag},' if tag else ''}weight:{weight:g}}}"
 
 
-def _translates(model: Path, src_lang: str, tgt_lang: str) -> RunConfig:
-    """The configuration of a model.
-
+def _translating(model: Path, src_lang: str, tgt_lang: str) -> TrainedModel:
+    """
     Raises:
         ConfigError: it does not translate from the one language to the other.
     """
-    config = TrainedModel.read(model).config
-    if (found := (config.data.src_lang, config.data.tgt_lang)) != (src_lang, tgt_lang):
+    trained = TrainedModel.read(model)
+    if (found := (trained.config.data.src_lang, trained.config.data.tgt_lang)) != (src_lang, tgt_lang):
         raise ConfigError(
             f"{model} translates {' to '.join(found)}, and has to translate {src_lang} to {tgt_lang} for a student of "
             "these data.src_lang and data.tgt_lang"
         )
-    return config
+    return trained
 
 
 def _size(model: Path) -> int:
     """Bytes of what a translation loads."""
-    run = RunDirectory(model)
-    file = run.selected if run.selected.is_file() else model
+    file = TrainedModel.read(model).path
     return sum(each.stat().st_size for each in (file, *file.rglob("*")) if each.is_file())

@@ -11,9 +11,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from seq2seq.corpus.reader import read_lines
+from seq2seq.corpus.sources import form_of
 from seq2seq.errors import ConfigError, command
+from seq2seq.exit_status import note
 from seq2seq.files import write_json
-from seq2seq.sweeps.job_process import JobProcess
+from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.translation.request import launched
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
@@ -48,6 +51,8 @@ def do(name: str, *words: object, launcher: str = "") -> int | None:
     started_by = (*shlex.split(launcher), sys.executable, "-m", "seq2seq", name)
     job = JobProcess([str(word) for word in words], started_by, is_launched=bool(launcher))
     if status := job.wait():
+        if status < 0:  # it could say nothing itself
+            note(f"{name} {why_it_failed(status)}; the same command goes on")
         sys.exit(status if status > 0 else 128 - status)
     return job.peak_memory
 
@@ -71,8 +76,9 @@ def claim(output: Path, name: str, of_what: Mapping[str, object]) -> None:
     """
     file = output / f"{name}.json"
     if file.exists():
-        if json.loads(file.read_text(encoding="utf-8")) != of_what:
-            raise ConfigError(f"{file} is about another {name}; choose another --output")
+        there = json.loads(file.read_text(encoding="utf-8"))
+        if changed := [key for key in {**there, **of_what} if there.get(key) != of_what.get(key)]:
+            raise ConfigError(f"{file} is about another {name} ({', '.join(changed)}); choose another --output")
     elif output.exists() and any(output.iterdir()):
         raise ConfigError(f"--output {output} holds something else; choose a new directory")
     else:
@@ -96,16 +102,23 @@ def check_launch(name: str, n_processes: int, launcher: str) -> None:
         program = launcher
     if shutil.which(program) is None:
         raise ConfigError(f"--launcher {launcher!r} does not begin with a program of this machine")
+    if Path(program).name == "torchrun" and "--no-python" not in launcher:
+        raise ConfigError("--launcher: torchrun takes what it starts for a Python file; add --no-python at its end")
 
 
 def check_monolingual(files: Sequence[Path]) -> None:
     """
     Raises:
-        ConfigError: one of them is not there.
+        ConfigError: one of them is not there, is blank, or has another form than a sentence a line.
+        CorpusError: one cannot be read.
     """
     for file in files:
         if not file.is_file():
             raise ConfigError(f"--mono {file}: no such file")
+        if (form := form_of(file)) is not None:
+            raise ConfigError(f"--mono {file}: is of the form {form}; give a file with a sentence on each line")
+        if not any(map(str.strip, read_lines(file))):
+            raise ConfigError(f"--mono {file}: has no text")
 
 
 def _n_gpus() -> int:

@@ -1,6 +1,7 @@
 """A model translates text that has no sources, and the pairs are training text of the other direction."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_its_pairs_are_training_text(trained_run: Path, mono: list[Path], tmp_pa
         for split in ("train", "valid"):
             (tmp_path / f"{split}.{side}").write_text("".join(f"{line}\n" for line in lines[:20]))
     ways = {"data.src_lang": "en", "data.tgt_lang": "fr", "data.test": "", "trainer.max_steps": 2}
-    run = command(*arguments(tmp_path, tmp_path / "run", ways), word[1])
+    run = command(*arguments(tmp_path, tmp_path / "run", ways), *shlex.split(word[1]))
     assert run.returncode == 0, run.stderr
 
     times = {file: file.stat().st_mtime_ns for file in output.iterdir()}
@@ -53,7 +54,7 @@ def test_its_pairs_are_training_text(trained_run: Path, mono: list[Path], tmp_pa
     assert {file: file.stat().st_mtime_ns for file in output.iterdir()} == times
     other_seed = backtranslate(trained_run, mono, output, "--seed", 2)
     assert (other_seed.returncode, other_seed.stdout) == (2, "")
-    assert "is about another backtranslation; choose another --output" in other_seed.stderr
+    assert "is about another backtranslation (seed); choose another --output" in other_seed.stderr
 
 
 @pytest.mark.slow
@@ -67,9 +68,16 @@ def test_a_search_finds_what_the_model_knows(trained_run: Path, mono: list[Path]
 
 def test_what_it_refuses(trained_run: Path, mono: list[Path], tmp_path: Path) -> None:
     ranks = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}
-    missing = tmp_path / "nowhere"
+    missing, table, blank = tmp_path / "nowhere", tmp_path / "a.tsv", tmp_path / "blank"
+    table.write_text("un\tone\n")
+    blank.write_text("\n \n")
     for done, sentence in (
         (backtranslate(trained_run, [missing], tmp_path / "out"), f"--mono {missing}: no such file"),
+        (
+            backtranslate(trained_run, [table], tmp_path / "out"),
+            f"--mono {table}: is of the form tsv; give a file with",
+        ),
+        (backtranslate(trained_run, [blank], tmp_path / "out"), f"--mono {blank}: has no text"),
         (backtranslate(trained_run, mono, tmp_path / "out", env=ranks), "leave torchrun or srun out"),
         (backtranslate(trained_run, mono, tmp_path), "holds something else; choose a new directory"),
         (backtranslate(missing, mono, tmp_path / "out"), str(missing)),

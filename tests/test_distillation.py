@@ -62,7 +62,10 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
 
     other = distil(trained_run, corpus, output)
     assert (other.returncode, other.stdout) == (2, "")
-    assert "is about another distillation; choose another --output" in other.stderr
+    assert "is about another distillation (references, n_best, monolingual); choose another --output" in other.stderr
+    others = distil(trained_run, corpus, output, *options, **{"model.dropout": 0.1})
+    assert (others.returncode, others.stdout) == (2, "")
+    assert "student was trained with the words in " in others.stderr
 
 
 @pytest.mark.slow
@@ -114,8 +117,11 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
     done = distil(trained_run, corpus, tmp_path / "out", "--n-best", 1, **{"tokenizer.vocab_size": 9000})
     assert (done.returncode, done.stdout) == (2, "")
     assert "vocab_size" in done.stderr.splitlines()[-1]
-    assert (tmp_path / "out" / "pairs" / "0.tgt").exists()
+    pairs = tmp_path / "out" / "pairs" / "0.tgt"
+    made = pairs.stat().st_mtime_ns
     assert not (tmp_path / "out" / "README.md").exists()
+    again = distil(trained_run, corpus, tmp_path / "out", "--n-best", 1, **{"trainer.max_steps": 2})  # other words
+    assert (again.returncode, pairs.stat().st_mtime_ns) == (0, made), again.stderr
 
 
 @pytest.mark.parametrize(
@@ -130,6 +136,7 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
         (["--each", "--mono", "nowhere"], {}, "--each has no teacher for the text of --mono;"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         (["--launcher", "nowhere -n 2"], {}, "--launcher 'nowhere -n 2' does not begin with a program of this machine"),
+        (["--launcher", "torchrun --nproc-per-node 2"], {}, "add --no-python at its end"),
         (["--launcher", "ls '"], {}, "does not begin with a program of this machine"),
         (["--launcher", "ls", "--processes", 2], {}, "--launcher says how many processes there are; leave out --pro"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
@@ -152,6 +159,18 @@ def test_what_it_refuses(
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_taught_is_told_before_any_work(
+    trained_run: Path, random_run: Path, corpus: Path, tmp_path: Path
+) -> None:
+    """Teachers that cannot translate together, and no word of the text."""
+    together = distil([trained_run, random_run], corpus, tmp_path / "out")
+    assert together.returncode == 2 and "have different tokenizers" in together.stderr
+    words = (str(trained_run), "model=tiny", "--output", str(tmp_path / "out"))
+    done = command("distill", *words, script="seq2seq/__main__.py")
+    assert done.returncode == 2 and "no word says which text the student learns from" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -41,6 +41,13 @@ def comet(
         raise TranslationError(
             f"--comet {model}: no such checkpoint; give the .ckpt file of a model that you have downloaded"
         )
+    model = model.absolute()
+    published = model.parent.parent  # COMET looks there, too
+    if not (published / "hparams.yaml").is_file():
+        raise TranslationError(
+            f"--comet {model}: COMET needs {published}/hparams.yaml beside the folder of the checkpoint; give "
+            "DIR/checkpoints/model.ckpt of a model as it is published"
+        )
     python = _environment()
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("source", "reference", *map(str, range(len(systems))))]
@@ -53,7 +60,7 @@ def comet(
         words += ["--to_json", found, "--only_system", "--quiet"]
         _do([python, *words], "COMET failed")
         content = json.loads(found.read_text(encoding="utf-8"))
-    return _resampled([[each["COMET"] for each in content[str(file)]] for file in translations], model.stem)
+    return _resampled([[each["COMET"] for each in content[str(file)]] for file in translations], published.name)
 
 
 def _resampled(systems: Sequence[Sequence[float]], model: str) -> list[Resampled]:
@@ -70,14 +77,15 @@ def _environment() -> Path:
     """The Python that has COMET. It is made if it is not there; what is there is whole."""
     folder = cache_directory() / f"comet-{VERSION}"
     if not folder.exists():
-        note(f"making an environment for COMET in {folder}, once")
+        note(f"making an environment for COMET in {folder}, once; pip downloads what it needs")
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         try:
             _do([sys.executable, "-m", "venv", new], "there is no environment for COMET")
             constraints = new / "constraints.txt"
             constraints.write_text(f"torch=={version('torch').partition('+')[0]}\n", encoding="utf-8")
-            install = ["-m", "pip", "install", "-q", f"unbabel-comet=={VERSION}", "-c", str(constraints)]
+            install = ["-m", "pip", "install", "-q", "--disable-pip-version-check", f"unbabel-comet=={VERSION}"]
+            install += ["-c", str(constraints)]
             _do([_python(new), *install], "COMET cannot be installed")
             new.rename(folder)
         except OSError:
@@ -100,4 +108,5 @@ def _do(words: Sequence[str | Path], problem: str) -> None:
     without_ours = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=without_ours, check=False)
     if done.returncode:
-        raise TranslationError(f"{problem}: {(done.stderr.strip() or 'it said nothing').splitlines()[-1]}")
+        said = done.stderr.strip() or done.stdout.strip() or "it said nothing"
+        raise TranslationError(f"{problem}: {said.splitlines()[-1]}")

@@ -25,6 +25,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.config.command import AUTO, Composed, sentence_of
 from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_of, marks, value_of
 from seq2seq.errors import ConfigError
+from seq2seq.files import conf_dir
 from seq2seq.masking import masked_addresses, masked_words
 from seq2seq.tokenizer import Tokenizer
 
@@ -62,8 +63,7 @@ def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
 
 def _started_or_continued(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
     """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
-    if not names_run_dir(job):
-        raise ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
+    check_place(job)
     config, place = _fresh_config(job)
     config.resume = ""
     run = RunDirectory(Path(config.run_dir))
@@ -123,6 +123,28 @@ def names_run_dir(job: Composed) -> bool:
     return any(override.startswith("run_dir=") for override in job.overrides)
 
 
+def check_place(job: Composed) -> None:
+    """
+    Raises:
+        ConfigError: the run may begin or go on, and nothing says where; or it is new, and another one is there.
+    """
+    if job.cfg.resume == AUTO and not names_run_dir(job):
+        raise ConfigError(f"resume={AUTO} needs a directory that is the same at each start; add run_dir=PATH")
+    if not job.cfg.resume and names_run_dir(job):
+        check_is_free(RunDirectory(Path(job.cfg.run_dir)))
+
+
+def check_is_free(run: RunDirectory) -> None:
+    """
+    Raises:
+        ConfigError: the directory holds a run that could be continued.
+    """
+    if run.has_checkpoints:
+        raise ConfigError(
+            f"run_dir={run.path} holds a run already; continue it with resume={run.path}, or name another run_dir"
+        )
+
+
 def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkpoint, run_dir: Path) -> RunConfig:
     """The configuration of a checkpoint, with the changes that a resumed run allows (config/on_resume.py).
 
@@ -134,17 +156,30 @@ def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkp
     """
     merged = OmegaConf.create(dataclasses.asdict(read_config(checkpoint.model.config)))
     for override in overrides:
-        key = override.lstrip("+").split("=")[0]
-        if key.split(".")[0] not in {item.name for item in dataclasses.fields(RunConfig)}:
-            raise ConfigError(
-                f"{override} cannot be used when a run is resumed, which has its configuration; leave it out"
-            )
-        OmegaConf.update(merged, key, OmegaConf.select(cfg, key), merge=False)
+        for key in keys_set_by([override]):
+            if key.split(".")[0] not in {item.name for item in dataclasses.fields(RunConfig)}:
+                raise ConfigError(
+                    f"{override} cannot be used when a run is resumed, which has its configuration; leave it out"
+                )
+            OmegaConf.update(merged, key, OmegaConf.select(cfg, key), merge=False)
     config = read_config(merged)
     config.plugins = list(cfg.plugins)  # no other process imports what only the saved model names
     config.run_dir = str(run_dir)
     check_changes(config, checkpoint)
     return config
+
+
+def keys_set_by(words: Sequence[str]) -> Iterator[str]:
+    """The keys that words of a command set: of a preset those in its file, or its section if the file is elsewhere."""
+    for word in words:
+        key, _, value = word.lstrip("+").partition("=")
+        preset = conf_dir() / key / f"{value}.yaml"
+        if key == "augment":  # one of these says of each share what it is
+            yield "data.augment"
+        elif (conf_dir() / key).is_dir() and preset.is_file():
+            yield from (f"{key}.{name!s}" for name in OmegaConf.load(preset) if name != "defaults")
+        else:
+            yield key
 
 
 def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:

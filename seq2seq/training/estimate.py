@@ -7,6 +7,7 @@ fails ends the run with a sentence, and what was saved before stays whole (train
 
 import logging
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -116,8 +117,14 @@ def estimate(config: RunConfig) -> Estimate:
     callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
     trainer = build_trainer(config, machine, [], callbacks, ranks, n_steps=-1)
     available = torch.cuda.mem_get_info()[0] if machine.accelerator == "cuda" else available_memory()
+    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(module, _SomeSteps(data))
+    except SystemExit as error:  # as Lightning ends of a Ctrl-C, which it ignores from then on
+        if not isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        signal.signal(signal.SIGINT, on_interrupt)
+        raise KeyboardInterrupt from None
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise

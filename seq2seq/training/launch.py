@@ -17,7 +17,7 @@ from seq2seq.config import LoggerConfig, RunConfig
 from seq2seq.config.command import Composed, path_word
 from seq2seq.errors import ConfigError, RunError, UserError, command
 from seq2seq.exit_status import note
-from seq2seq.training.composed import run_of
+from seq2seq.training.composed import check_place, run_of
 from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted, quick_imports, start_processes
 
 if TYPE_CHECKING:  # takes seconds to import, and a key that cannot be should not wait for it
@@ -136,6 +136,7 @@ def train_in_process(
 
 
 def _with_recipe(job: Composed, words: Sequence[str], n_processes: int) -> tuple[Composed, list[str]]:
+    check_place(job)
     with quick_imports():
         from seq2seq.training.recipe import with_recipe
 

@@ -6,31 +6,36 @@
     batch     half as large where there is time for few steps
     dropout   by how often an epoch is repeated
 
-Keys that the command sets stay as they are. docs/recipes.md has the rules, and says what they rest on.
+Keys that the command sets, and those in the presets that it names, stay as they are. docs/recipes.md has the rules, and
+says what they rest on.
 """
 
 import copy
 import logging
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.config.command import AUTO, Composed, path_word
-from seq2seq.corpus.named.fetch import fetch_sources
 from seq2seq.corpus.reader import read_pairs
+from seq2seq.dataset.prepare import find_all
 from seq2seq.errors import ConfigError, TokenizerError, command
-from seq2seq.training.composed import checked
+from seq2seq.training.composed import checked, keys_set_by
 from seq2seq.training.estimate import Estimate, estimate
 from seq2seq.training.trainer import n_ranks, set_up_machine
 
 SHARE_OF_TRAINING = 0.5, 0.93  # of the hours, at least and at most; selection and tests come after it
 TRANSLATING = 4  # times as long as training takes a token to be translated: 2.5 in short sentences, 4.4 in long ones
+TRIED_PAIRS, TRIED_HOURS = 580_187, 1  # at most, by docs/experiments.md
 MOST_EPOCHS = 100  # after which a model has learned the pairs by heart
 SECONDS_A_VALIDATION = 200  # of training between two
 FEW_PAIRS = 2_000
@@ -118,46 +123,58 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
         resumed = Composed(_updated(job, {"resume": job.cfg.run_dir}).cfg, _of_any_run(job.overrides))
         return resumed, [*_of_any_run(words), path_word("resume", job.cfg.run_dir)]
     check_hours(job)
-    given = {word.lstrip("+").partition("=")[0] for word in job.overrides}
+    began, given = time.monotonic(), set(keys_set_by(job.overrides))
 
-    def free(values: Values) -> Values:
-        return {key: value for key, value in values.items() if given.isdisjoint((key, key.partition(".")[0]))}
+    def is_free(key: str) -> bool:
+        return given.isdisjoint((key, key.partition(".")[0]))
 
-    log.info("hours=%g: reading the text and timing some steps, to choose what to train", job.cfg.hours)
+    def settled(values: Values) -> Values:
+        return {key: value if is_free(key) else OmegaConf.select(job.cfg, key) for key, value in values.items()}
+
+    log.info("hours=%g: preparing the text and timing some steps, to choose what to train", job.cfg.hours)
     config = checked(_updated(job, {}))
     n = n_processes or n_ranks(config.trainer, set_up_machine(config.trainer))
 
     def measure(values: Values) -> Estimate:
         one = {"trainer.devices": 1, "trainer.n_nodes": 1}
         try:
-            found = estimate(checked(_updated(job, free(values) | one)))
+            found = estimate(checked(_updated(job, values | one)))
         except TokenizerError as error:
-            if free({"tokenizer.vocab_size": 0}):
+            if is_free("tokenizer.vocab_size"):
                 raise
             raise ConfigError(str(error)) from error
         return replace(found, tokens_per_s=found.tokens_per_s * n, steps_per_epoch=max(found.steps_per_epoch // n, 1))
 
-    text = Text.of(chain.from_iterable(map(read_pairs, fetch_sources(config.data, config.data.train_sources))))
+    text = Text.of(chain.from_iterable(map(read_pairs, find_all(config.data)["train"])))
     sizes: Sequence[Size] = SIZES
-    if not free({"model.d_model": 0}):
+    if not is_free("model.d_model"):
         narrower = [size for size in SIZES if size.d_model <= config.model.d_model]
         sizes = [replace([*SIZES[:1], *narrower][-1], least_pairs=0, least_tokens=0)]
     with _quiet():
-        recipe = choose(text, job.cfg.hours, sizes, measure)
-    values = free(recipe.values)
+        recipe = choose(text, job.cfg.hours, sizes, measure, settled, lambda: time.monotonic() - began)
+    values = {key: value for key, value in recipe.values.items() if is_free(key)}
     chosen = [f"{key}={value}" for key, value in values.items()]
-    same = command("train", *_of_any_run(job.overrides), *chosen)
+    same = command("train", *_of_any_run(words or job.overrides), *chosen)
     for line in [*recipe.reasons, "the same as plain keys:", f"    {same}"]:
         log.info("%s", line)
     return _updated(job, values), [*(word for word in words if not word.startswith("hours=")), *chosen]
 
 
-def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[Values], Estimate]) -> Recipe:
+def choose(
+    text: Text,
+    hours: float,
+    sizes: Sequence[Size],
+    measure: Callable[[Values], Estimate],
+    settled: Callable[[Values], Values],
+    spent: Callable[[], float],
+) -> Recipe:
     """What to train in so many hours.
 
     Args:
         sizes: of the models to choose from, from narrow to wide.
         measure: does some steps with these values.
+        settled: the values, with those that the command sets in their place.
+        spent: seconds of the hours that have passed.
     """
 
     def seconds_after(found: Estimate) -> float:
@@ -165,48 +182,64 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
 
     def seconds_of_training(found: Estimate) -> float:
         least, most = (share * hours * 3600 for share in SHARE_OF_TRAINING)
-        return min(max(hours * 3600 - seconds_after(found), least), most)
+        return min(max(hours * 3600 - seconds_after(found) - spent(), least), most)
 
-    values: Values = {
-        "tokenizer.vocab_size": text.vocab_size,
-        "model.positions": "rotary",
-        "batch.max_tokens": 4096,
-        "optim.optimizer": "muon",
-        "optim.schedule": "cosine",
-        "optim.weight_decay": 0.3,
-        "trainer.max_epochs": MOST_EPOCHS,
-        "trainer.patience": 0,
-        "trainer.valid_sentences": 200,
-        "trainer.average_last": 0,
-    }
-    size, found, too_wide = sizes[0], _measured(values | sizes[0].values, measure), ""
+    def n_epochs_of(found: Estimate) -> float:
+        """As many as there is time for, and as the command lets it train."""
+        limits = found.config.trainer
+        seconds = min(seconds_of_training(found), limits.max_seconds or math.inf)
+        n_steps = min(seconds / found.seconds_per_step, limits.max_steps or math.inf)
+        return min(n_steps / found.steps_per_epoch, values["trainer.max_epochs"] or math.inf)
+
+    def sized(size: Size) -> Values:
+        found = values | settled(size.values)
+        if values["optim.optimizer"] != "muon":  # which the rates are for
+            del found["optim.lr"]
+        return found
+
+    values: dict[str, Any] = settled(
+        {
+            "tokenizer.vocab_size": text.vocab_size,
+            "model.positions": "rotary",
+            "batch.max_tokens": 4096,
+            "optim.optimizer": "muon",
+            "optim.schedule": "cosine",
+            "optim.weight_decay": 0.3,
+            "trainer.max_epochs": MOST_EPOCHS,
+            "trainer.patience": 0,
+            "trainer.valid_sentences": 200,
+            "trainer.average_last": 0,
+        }
+    )
+    size, found, too_wide = sizes[0], _measured(sized(sizes[0]), measure), ""
     for wider in sizes[1:]:
         if text.n_pairs < wider.least_pairs:
             break
         least_speed = wider.least_tokens / seconds_of_training(found)
         # A wider model is slower, so most are not measured.
         if found.tokens_per_s < least_speed or (
-            (slower := _measured(values | wider.values, measure)).tokens_per_s < least_speed
+            (slower := _measured(sized(wider), measure)).tokens_per_s < least_speed
         ):
             too_wide = f"; {wider.d_model} needs {wider.least_tokens / 1e6:,.0f} million to be better"
             break
         size, found = wider, slower
-    n_steps = min(seconds_of_training(found) / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch)
-    if n_steps < FEW_STEPS and found.config.batch.max_tokens == values["batch.max_tokens"]:
-        values["batch.max_tokens"] = 2048
-        found = _measured(values | size.values, measure)
-    seconds, epoch_s = seconds_of_training(found), found.seconds_per_step * found.steps_per_epoch
-    n_epochs = min(seconds / epoch_s, MOST_EPOCHS)
+    smaller = settled({"batch.max_tokens": 2048})
+    if n_epochs_of(found) * found.steps_per_epoch < FEW_STEPS and not smaller.items() <= values.items():
+        values |= smaller
+        found = _measured(sized(size), measure)
+    n_epochs, epoch_s = n_epochs_of(found), found.seconds_per_step * found.steps_per_epoch
     n_steps = n_epochs * found.steps_per_epoch
     n_validations = min(max(n_epochs * epoch_s / SECONDS_A_VALIDATION, 4), 15)
-    values |= size.values | {
-        "trainer.max_time": _duration(seconds),
-        "tokenizer.vocab_size": found.config.tokenizer.vocab_size,
-        "model.dropout": _up_to(DROPOUT, n_epochs),
-        "optim.warmup_steps": max(min(200, round(n_steps / 10)), 1),
-        "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
-        "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
-    }
+    values = sized(size) | settled(
+        {
+            "trainer.max_time": _duration(seconds_of_training(found)),
+            "tokenizer.vocab_size": found.config.tokenizer.vocab_size,
+            "model.dropout": _up_to(DROPOUT, n_epochs),
+            "optim.warmup_steps": max(min(200, round(n_steps / 10)), 1),
+            "trainer.val_every_n_steps": max(round(n_steps / n_validations), 1),
+            "trainer.ema_decay": 0.999 if n_steps > 1500 else 0.99,
+        }
+    )
     n_seen = found.tokens_per_s * n_epochs * epoch_s
     reasons = [
         f"text: {text.n_pairs:,} pairs, so tokenizer.vocab_size={values['tokenizer.vocab_size']}",
@@ -216,10 +249,15 @@ def choose(text: Text, hours: float, sizes: Sequence[Size], measure: Callable[[V
         f"time: {_readable(n_epochs * epoch_s)} of training, {n_steps:,.0f} steps of {found.config.batch.max_tokens} "
         f"tokens; then about {_readable(after := seconds_after(found))} of selection and tests",
     ]
-    if n_epochs * epoch_s + after > hours * 3600:
+    if n_epochs * epoch_s + after + spent() > 1.01 * hours * 3600:
         reasons.append(
-            f"expect: more than {hours:g} hours, since valid and the test sets are long; shorter ones leave more for "
-            "training"
+            f"expect: more than {hours:g} hours, since the text takes long to prepare, or valid and the test sets to "
+            "translate; shorter ones leave more for training"
+        )
+    if text.n_pairs > TRIED_PAIRS or hours > TRIED_HOURS:
+        reasons.append(
+            f"expect: an extrapolation; no more than {TRIED_PAIRS:,} pairs and {TRIED_HOURS} hour were tried "
+            "(docs/experiments.md)"
         )
     return Recipe(values, reasons + _expectations(text, n_epochs, epoch_s))
 

@@ -39,7 +39,7 @@ from seq2seq.reports.run_page import run_page
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.analysing import keep_analyses
 from seq2seq.training.averaging import ExponentialAverage
-from seq2seq.training.composed import cannot_be_made, given_tokenizer
+from seq2seq.training.composed import cannot_be_made, check_is_free, given_tokenizer
 from seq2seq.training.data import TranslationData, prepare_together
 from seq2seq.training.divergence import Divergence
 from seq2seq.training.estimate import CheckpointSizes, check_disk_space
@@ -223,11 +223,8 @@ def claimed(run: RunDirectory, *, resumes: bool, sweep: SweepPlace | None = None
         raise cannot_be_made(run.path, error) from error
     try:
         with leased(run.lease_file):
-            if run.has_checkpoints and not resumes:
-                raise ConfigError(
-                    f"run_dir={run.path} holds a run already; continue it with resume={run.path}, "
-                    "or name another run_dir"
-                )
+            if not resumes:
+                check_is_free(run)
             try:
                 identity = (run.identity() if resumes else None) or RunIdentity.new(sweep)
                 run.write_identity(identity)

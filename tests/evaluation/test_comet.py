@@ -16,6 +16,7 @@ from tests.training.tiny_runs import command
 # The share of the words of a translation that its reference has, as a model of COMET would be called.
 PROGRAM = """
 import argparse, json, sys
+from pathlib import Path
 def score_command():
     parser = argparse.ArgumentParser()
     for name in ("-s", "-r", "--model", "--to_json", "--gpus"):
@@ -24,6 +25,8 @@ def score_command():
     for name in ("--only_system", "--quiet"):
         parser.add_argument(name, action="store_true", required=True)
     args = parser.parse_args()
+    if not Path(args.model).parents[1].joinpath("hparams.yaml").is_file():
+        sys.exit("hparams.yaml is missing")  # as COMET looks for it
     if "broken" in args.model:
         sys.exit("the model is broken")
     def lines(path):
@@ -51,9 +54,11 @@ def files(tmp_path: Path) -> dict[str, Path]:
     texts["good.en"][3] = "the cat 3 sits\u2028on a mat"  # one line, though not to Python's `splitlines`
     for name, lines in texts.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "hparams.yaml").touch()
     for name in ("model.ckpt", "broken.ckpt"):
-        (tmp_path / name).touch()
-    return {path.stem: path for path in tmp_path.iterdir()}
+        (tmp_path / "checkpoints" / name).touch()
+    return {path.stem: path for path in tmp_path.rglob("*.*")}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +93,7 @@ def test_it_is_one_more_metric(files: dict[str, Path], environment: dict[str, st
     assert found["comet"]["score"] == pytest.approx(statistics.mean(of_sentences), abs=1e-4)
     error = statistics.pstdev(of_sentences) / math.sqrt(len(GOOD))
     assert found["comet"]["half_width"] == pytest.approx(1.96 * error, rel=0.1)
-    assert found["comet"]["signature"] == f"nrefs:1|bs:1000|model:model|version:{VERSION}"
+    assert found["comet"]["signature"] == f"nrefs:1|bs:1000|model:{tmp_path.name}|version:{VERSION}"
     assert found["bleu"]["score"] > 50
 
     other = score(environment, *words, "--baseline", files["poor"], "--metrics", "bleu", "--format", "json")
@@ -107,10 +112,15 @@ def test_it_is_one_more_metric(files: dict[str, Path], environment: dict[str, st
 def test_what_it_refuses(files: dict[str, Path], environment: dict[str, str], tmp_path: Path) -> None:
     words = [files["good"], "--reference", files["ref"], "--comet", files["model"]]
     source, baseline = ["--source", files["source"]], ["--baseline", files["poor"]]
+    (other := tmp_path / "model.ckpt").touch()
     for more, sentence in (
         ([], "--comet reads the source, too; add --source SRC"),
         ([*source, *baseline, "--test-method", "ar"], "--comet is tested by paired bootstrap"),
         ([*source, "--comet", "wmt22"], "--comet wmt22: no such checkpoint; give the .ckpt file"),
+        (
+            [*source, "--comet", other],
+            f"COMET needs {tmp_path.parent}/hparams.yaml beside the folder of the checkpoint",
+        ),
     ):
         done = score(environment, *words, *more)
         assert (done.returncode, done.stdout) == (2, "")

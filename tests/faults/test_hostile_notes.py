@@ -55,7 +55,7 @@ def test_a_note_of_a_run(tmp_path: Path, name: str, content: bytes) -> None:
 
 
 _JSON_NOTES = ["selection.json", "scores.json", "analysis/news.json", "provenance.json"]
-_NOTES = [*_JSON_NOTES, "metrics.csv", "summary.txt", "hypotheses/news.en"]
+_NOTES = [*_JSON_NOTES, "metrics.csv", "hypotheses/news.en"]
 
 
 @COSTLY_FAULTS

@@ -17,6 +17,14 @@ from tests.config.test_config import composed
 from tests.translating import model_content, write_run
 
 
+def test_a_preset_on_resume_sets_only_its_own_keys(tmp_path: Path) -> None:
+    model = model_content()
+    run = write_run(tmp_path / "run", model)
+    checkpoint = Checkpoint(run, model, 0, "", is_state=True, position={})
+    resumed = resumed_config(composed("trainer=cpu"), ["trainer=cpu"], checkpoint, run)
+    assert resumed.trainer == dataclasses.replace(read_config(model.config).trainer, accelerator="cpu")
+
+
 @pytest.fixture(scope="module")
 def nosy() -> SavedModel:
     """A model whose configuration asks for a variable of the environment."""

@@ -1,6 +1,7 @@
 """`train.py --estimate` against the runs that it speaks of."""
 
 import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +54,17 @@ def wide(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Estima
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimates, "MOST_STEPS", 3)
         return estimate(tiny_config(corpus, run_dir, WIDE)), config
+
+
+def test_a_ctrl_c_is_one_for_a_program_too(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(estimates._Clock, "on_train_batch_start", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        estimate(tiny_config(corpus, tmp_path / "run", WIDE))
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_parameters_and_steps_are_those_of_the_run(wide: tuple[Estimate, RunConfig]) -> None:

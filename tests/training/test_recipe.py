@@ -9,15 +9,30 @@ import yaml
 
 from seq2seq.config.compose import composed
 from seq2seq.errors import TokenizerError
-from seq2seq.training.composed import run_of
+from seq2seq.training.composed import keys_set_by, run_of
 from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Values, choose, with_recipe
 from tests.training.tiny_runs import command, write_corpus
 
 
 def chosen(
-    n_pairs: int, hours: float, speed: float = 10_000, fits: int = 10**9, n_equal: int = 0, n_after: int = 0
+    n_pairs: int,
+    hours: float,
+    speed: float = 10_000,
+    fits: int = 10**9,
+    n_equal: int = 0,
+    n_after: int = 0,
+    spent: float = 0,
+    **given: Any,
 ) -> Recipe:
-    """For pairs of 20 tokens, where a model of 128 trains so many of them a second, and one twice as wide a third."""
+    """For pairs of 20 tokens, where a model of 128 trains so many of them a second, and one twice as wide a third.
+
+    Args:
+        given: what the command sets, with `__` in place of a dot.
+    """
+    set_by_command = {name.replace("__", "."): value for name, value in given.items()}
+
+    def settled(values: Values) -> Values:
+        return values | {key: value for key, value in set_by_command.items() if key in values}
 
     def measure(values: Values) -> Any:
         vocab_size = int(values["tokenizer.vocab_size"])
@@ -34,10 +49,14 @@ def chosen(
                 tokenizer=SimpleNamespace(vocab_size=vocab_size),
                 batch=SimpleNamespace(max_tokens=values["batch.max_tokens"]),
                 model=SimpleNamespace(d_model=values["model.d_model"]),
+                trainer=SimpleNamespace(
+                    max_steps=set_by_command.get("trainer.max_steps", 0),
+                    max_seconds=set_by_command.get("trainer.max_seconds", 0),
+                ),
             ),
         )
 
-    return choose(Text(n_pairs, n_equal, 100), hours, SIZES, measure)
+    return choose(Text(n_pairs, n_equal, 100), hours, SIZES, measure, settled, lambda: spent)
 
 
 def test_more_text_and_more_time_get_a_wider_model_and_more_subwords() -> None:
@@ -81,9 +100,32 @@ def test_long_tests_leave_less_time_for_training_but_half_of_it() -> None:
     long, too_long = chosen(30_000, 2, n_after=5 * 10**6), chosen(30_000, 2, n_after=2 * 10**7)
     assert long.values["trainer.max_time"] == "00:01:26:40"
     assert any("then about 0:33:20 of selection" in reason for reason in long.reasons)
-    assert not any(reason.startswith("expect") for reason in long.reasons)
+    assert not any(reason.startswith("expect: more") for reason in long.reasons)
     assert too_long.values["trainer.max_time"] == "00:01:00:00"
     assert any(reason.startswith("expect: more than 2 hours") for reason in too_long.reasons)
+
+
+def test_what_preparing_took_is_not_left_for_training() -> None:
+    assert chosen(30_000, 2, spent=1200).values["trainer.max_time"] == "00:01:40:00"
+    assert chosen(30_000, 2, spent=3 * 3600).values["trainer.max_time"] == "00:01:00:00"
+    assert any("more than 2 hours" in reason for reason in chosen(30_000, 2, spent=3 * 3600).reasons)
+
+
+def test_what_the_command_sets_decides_the_rest() -> None:
+    few = chosen(30_000, 2, trainer__max_epochs=5)
+    assert few.values["model.dropout"] == chosen(30_000, 2, trainer__max_steps=1500).values["model.dropout"] == 0
+    assert few.values["trainer.max_epochs"] == 5
+    assert chosen(30_000, 2, trainer__max_seconds=60).values["model.dropout"] == 0
+    given = chosen(30_000, 2, model__dropout=0.4, batch__max_tokens=4096, trainer__max_steps=100)
+    assert (given.values["model.dropout"], given.values["batch.max_tokens"]) == (0.4, 4096)
+    assert any("so model.dropout=0.4" in reason for reason in given.reasons)
+    assert "optim.lr" not in chosen(30_000, 2, optim__optimizer="adamw").values  # the rates are for Muon
+
+
+def test_presets_set_only_their_own_keys() -> None:
+    words = ["trainer=gpu", "+optim=cosine", "model=mine", "augment=none", "model.dropout=0.2", "data.dir=/a/b"]
+    presets = ["trainer.accelerator", "optim.schedule", "model"]  # no preset here is called mine
+    assert list(keys_set_by(words)) == [*presets, "data.augment", "model.dropout", "data.dir"]
 
 
 def test_text_with_fewer_subwords_gets_as_many_as_it_has() -> None:
@@ -99,6 +141,8 @@ def test_text_with_fewer_subwords_gets_as_many_as_it_has() -> None:
         (20_000, 1, 19_000, "a model that copies, since 19,000 of 20,000 pairs"),
         (10**6, 0.1, 0, "little, since 17% of the text is seen, and once; an epoch takes 0:33:20"),
         (20_000, 40, 0, "no more from more time"),
+        (30_000, 2, 0, "an extrapolation; no more than 580,187 pairs and 1 hour were tried"),
+        (10**6, 1, 0, "an extrapolation"),
     ],
 )
 def test_text_that_fits_nothing_is_told(n_pairs: int, hours: float, n_equal: int, expected: str) -> None:
@@ -118,13 +162,14 @@ def test_a_run_takes_its_keys_from_the_hours_and_keeps_them(tmp_path: Path) -> N
     corpus, run_dir = write_corpus(tmp_path / "corpus"), tmp_path / "run"
     places = [f"data.dir={corpus}", f"data.cache_dir={tmp_path / 'cache'}", f"run_dir={run_dir}"]
     words = ["data=files", *places, "logger=csv", "model.dropout=0.15", "trainer.threads=1", "resume=auto"]
+    words += ["augment=people", "trainer=cpu"]  # presets
     done = command(*words, "trainer.max_steps=6", "trainer.val_every_n_steps=3", "hours=0.02")
     assert done.returncode == 0, done.stderr
     config = yaml.safe_load((run_dir / "config.yaml").read_text())
     assert config["hours"] == 0
     assert (config["model"]["d_model"], config["model"]["positions"]) == (128, "rotary")
     assert config["model"]["dropout"] == 0.15  # as the command says
-    assert config["trainer"]["max_time"] == "00:00:01:07"
+    assert "00:00:00:36" <= config["trainer"]["max_time"] <= "00:00:01:07"
     (again,) = [line for line in done.stderr.splitlines() if line.startswith("    python train.py ")]
     assert f"tokenizer.vocab_size={config['tokenizer']['vocab_size']}" in again
     assert "model.dropout=0.15" in again

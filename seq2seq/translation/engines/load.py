@@ -39,11 +39,6 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
         TranslationError: the engine, the attention, the device or the precision is unknown.
     """
     first, max_length = models[0], models[0].config.model.max_length
-    for other in models[1:]:
-        if other.tokenizer.fingerprint != first.tokenizer.fingerprint:
-            raise TokenizerError(
-                f"{other.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
-            )
     for name, n in (("threads", options.threads), ("workers", options.workers)):
         if not 0 <= n <= MOST_AT_ONCE:
             bound = f"more than {MOST_AT_ONCE}" if n > 0 else "below 0"
@@ -64,6 +59,7 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
                 "python -m seq2seq export RUN --format ctranslate2, and give the directory that it names"
             )
         return load(first.path, first.tokenizer, max_length, options)
+    check_ensemble(models)
     if (converted := options.converted) is None:
         return _pytorch(models, options)
     # PyTorch gives the attention, which only the few lines need that something is taken out of.
@@ -71,6 +67,26 @@ def load_engine(models: Sequence[TrainedModel], options: EngineOptions) -> Engin
     options = replace(options, device="cpu", precision="float32", workers=n_workers)
     attending = _pytorch(models, replace(options, forks=False))
     return load(converted, first.tokenizer, max_length, options, attending)
+
+
+def check_ensemble(models: Sequence[TrainedModel]) -> None:
+    """Check models that translate together, if they are several.
+
+    Raises:
+        CheckpointError: one has no weights for PyTorch.
+        TokenizerError: they have different tokenizers.
+    """
+    first, *others = models
+    for model in models if others else ():
+        if not model.weights:
+            raise CheckpointError(
+                f"{model.path}: holds weights for CTranslate2 only, and models that translate together need those for "
+                "PyTorch; give the run that it came from"
+            )
+        if model.tokenizer.fingerprint != first.tokenizer.fingerprint:
+            raise TokenizerError(
+                f"{model.path} and {first.path} have different tokenizers; models of an ensemble need the same one"
+            )
 
 
 def choose_engine(models: Sequence[TrainedModel], options: EngineOptions) -> str:

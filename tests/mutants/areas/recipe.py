@@ -8,8 +8,8 @@ MUTANTS = [
     Mutant(
         fault="a wider model is taken though it sees too little text in the time",
         file=RECIPE,
-        text="(slower := _measured(values | wider.values, measure)).tokens_per_s < least_speed",
-        becomes="(slower := _measured(values | wider.values, measure)).tokens_per_s < 0",
+        text="(slower := _measured(sized(wider), measure)).tokens_per_s < least_speed",
+        becomes="(slower := _measured(sized(wider), measure)).tokens_per_s < 0",
         tests=[f"{TESTS}::test_more_text_and_more_time_get_a_wider_model_and_more_subwords"],
     ),
     Mutant(
@@ -22,14 +22,14 @@ MUTANTS = [
     Mutant(
         fault="a text that is soon learned by heart has large batches, as if there were time for many steps",
         file=RECIPE,
-        text="min(seconds_of_training(found) / found.seconds_per_step, MOST_EPOCHS * found.steps_per_epoch)",
-        becomes="seconds_of_training(found) / found.seconds_per_step",
+        text='values["trainer.max_epochs"] or math.inf)',
+        becomes="math.inf)",
         tests=[f"{TESTS}::test_where_there_is_time_for_few_steps_each_is_smaller"],
     ),
     Mutant(
         fault="no time is left for selection and tests",
         file=RECIPE,
-        text="min(max(hours * 3600 - seconds_after(found), least), most)",
+        text="min(max(hours * 3600 - seconds_after(found) - spent(), least), most)",
         becomes="hours * 3600",
         tests=[
             f"{TESTS}::test_the_time_is_that_of_training_and_of_what_follows",
@@ -39,8 +39,8 @@ MUTANTS = [
     Mutant(
         fault="what the command sets is chosen all the same",
         file=RECIPE,
-        text='if given.isdisjoint((key, key.partition(".")[0]))',
-        becomes="if key",
+        text='return given.isdisjoint((key, key.partition(".")[0]))',
+        becomes="return bool(key)",
         tests=[f"{TESTS}::test_a_run_takes_its_keys_from_the_hours_and_keeps_them"],
     ),
 ]

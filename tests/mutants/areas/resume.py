@@ -190,8 +190,8 @@ MUTANTS = [
     Mutant(
         fault="a new run writes into the directory of another one",
         file="seq2seq/training/run.py",
-        text="if run.has_checkpoints and not resumes:",
-        becomes="if run.has_checkpoints and resumes is None:",
+        text="                check_is_free(run)",
+        becomes="                pass",
         tests=["tests/training/test_claim.py"],
     ),
     Mutant(
