@@ -87,7 +87,7 @@ class Distillation:
         sources = find_all(config.data)["train"]  # and what is missing of valid and test is told now
         of_what = {
             "teachers": [str(teacher.absolute()) for teacher in self.teachers],
-            "text": [[*(str(file.absolute()) for file in source.files), source.tag] for source in sources],
+            "text": [[*(str(file.absolute()) for file in each.files), each.tag, *each.layout] for each in sources],
             "each": self.each,
             "references": self.references,
             "n_best": self.n_best,
@@ -100,6 +100,9 @@ class Distillation:
         student, words = RunDirectory(self.output / "student"), self.output / "student.json"
         if student.has_checkpoints and json.loads(words.read_text(encoding="utf-8")) != list(self.words):
             raise ConfigError(f"{student.path} was trained with the words in {words}; give them, or remove the student")
+        if not student.has_checkpoints:
+            for file in (self.output / "tests").rglob("student*"):  # of one that somebody has removed
+                file.unlink()
         write_json(words, list(self.words))
         learned = []
         for n, (spec, source) in enumerate(zip(config.data.train_sources, sources, strict=True)):

@@ -102,7 +102,7 @@ def check_launch(name: str, n_processes: int, launcher: str) -> None:
         program = launcher
     if shutil.which(program) is None:
         raise ConfigError(f"--launcher {launcher!r} does not begin with a program of this machine")
-    if Path(program).name == "torchrun" and "--no-python" not in launcher:
+    if Path(program).name == "torchrun" and "--no-python" not in launcher.replace("_", "-"):
         raise ConfigError("--launcher: torchrun takes what it starts for a Python file; add --no-python at its end")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from copy import deepcopy
 from pathlib import Path
@@ -66,6 +67,10 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     others = distil(trained_run, corpus, output, *options, **{"model.dropout": 0.1})
     assert (others.returncode, others.stdout) == (2, "")
     assert "student was trained with the words in " in others.stderr
+    shutil.rmtree(output / "student")  # and a student with other words is another one
+    new = distil(trained_run, corpus, output, *options, **{"trainer.max_steps": 2})
+    assert new.returncode == 0, new.stderr
+    assert float(re.search(r"\| student \| ([\d.]+)", new.stdout)[1]) < scores["student"]  # type: ignore[index]
 
 
 @pytest.mark.slow

@@ -50,8 +50,8 @@ class Selection:
     selected: str
     step: int  # optimizer steps of the whole run
     valid: Mapping[str, Mapping[str, float]]  # candidate: metric: score
-    intervals: Mapping[str, Interval] = dataclasses.field(default_factory=dict)  # of the winner; older runs have none
-    n_parameters: int = 0  # of the model; 0 in older runs
+    intervals: Mapping[str, Interval] = dataclasses.field(default_factory=dict)  # of the winner
+    n_parameters: int = 0  # of the model; 0: not kept
 
 
 @dataclass(frozen=True)
@@ -267,14 +267,6 @@ class RunDirectory:
         bleu = self.scores().get(test, {}).get("bleu") if self.has_scores else None
         ignored_case = bleu is not None and "|case:lc|" in bleu.signature
         return Scoring(self.languages()[1], str(self.settings()["evaluation.tokenize"]), ignored_case)
-
-    def summary(self) -> str:
-        """The run on one screen; empty before its end."""
-        file = self.path / "summary.txt"
-        try:
-            return file.read_text(encoding="utf-8") if file.is_file() else ""
-        except (OSError, ValueError) as error:
-            raise RunError(f"{file}: cannot be read ({error}), so it is damaged; restore or delete it") from error
 
     def tests(self) -> list[str]:
         """Names of the test sets that the run translated; none before its end."""

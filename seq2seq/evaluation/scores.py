@@ -350,9 +350,9 @@ def _streams(references: References) -> list[list[Any]]:  # of strings and None,
     return [list(stream) for stream in zip_longest(*(known or [""] for known in reference_lists))]
 
 
-def check_sentences(hypotheses: Sequence[str], references: References, name: str = "hypotheses") -> None:
+def check_sentences(hypotheses: Sequence[str], references: References) -> None:
     """Refuse what sacreBLEU would turn into a wrong number: it cuts the longer side without a warning."""
-    for side, sentences in ((name, hypotheses), ("references", references)):
+    for side, sentences in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(sentences, str):
             raise TypeError(f"{side} is one string; pass a list with a string for each sentence")
         for i, sentence in enumerate(sentences):
@@ -361,7 +361,7 @@ def check_sentences(hypotheses: Sequence[str], references: References, name: str
                     raise TypeError(f"{side}[{i}] is a {type(text).__name__}, not a string")
     if len(hypotheses) != len(references):
         raise TranslationError(
-            f"there are {len(hypotheses)} {name} for {len(references)} references; "
+            f"there are {len(hypotheses)} hypotheses for {len(references)} references; "
             "a score needs one of each for every sentence, blank ones included"
         )
     if not hypotheses:

@@ -37,7 +37,7 @@ def cost(run: RunDirectory) -> Cost:
     if not run.is_scored:
         return logged
     selection = run.selection()
-    return replace(logged, steps=selection.step, n_parameters=selection.n_parameters)
+    return replace(logged, steps=selection.step, n_parameters=selection.n_parameters or None)
 
 
 def logged_cost(metrics: Sequence[Metric]) -> Cost:

@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -170,14 +171,16 @@ def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkp
 
 
 def keys_set_by(words: Sequence[str]) -> Iterator[str]:
-    """The keys that words of a command set: of a preset those in its file, or its section if the file is elsewhere."""
+    """The keys that words of a command set; of a preset, those in its file."""
+    sources = HydraConfig.get().runtime.config_sources if HydraConfig.initialized() else ()
+    folders = [conf_dir(), *(Path(source.path) for source in sources if source.schema == "file")]
     for word in words:
         key, _, value = word.lstrip("+").partition("=")
-        preset = conf_dir() / key / f"{value}.yaml"
+        presets = [file for folder in folders if (file := folder / key / f"{value}.yaml").is_file()]
         if key == "augment":  # one of these says of each share what it is
             yield "data.augment"
-        elif (conf_dir() / key).is_dir() and preset.is_file():
-            yield from (f"{key}.{name!s}" for name in OmegaConf.load(preset) if name != "defaults")
+        elif "." not in key and presets:
+            yield from (f"{key}.{name!s}" for name in OmegaConf.load(presets[0]) if name != "defaults")
         else:
             yield key
 

@@ -21,6 +21,7 @@ def test_a_preset_on_resume_sets_only_its_own_keys(tmp_path: Path) -> None:
     model = model_content()
     run = write_run(tmp_path / "run", model)
     checkpoint = Checkpoint(run, model, 0, "", is_state=True, position={})
+    assert not resumed_config(composed("logger=csv"), ["logger=csv"], checkpoint, run).logger.tensorboard
     resumed = resumed_config(composed("trainer=cpu"), ["trainer=cpu"], checkpoint, run)
     assert resumed.trainer == dataclasses.replace(read_config(model.config).trainer, accelerator="cpu")
 

@@ -122,10 +122,13 @@ def test_what_the_command_sets_decides_the_rest() -> None:
     assert "optim.lr" not in chosen(30_000, 2, optim__optimizer="adamw").values  # the rates are for Muon
 
 
-def test_presets_set_only_their_own_keys() -> None:
-    words = ["trainer=gpu", "+optim=cosine", "model=mine", "augment=none", "model.dropout=0.2", "data.dir=/a/b"]
-    presets = ["trainer.accelerator", "optim.schedule", "model"]  # no preset here is called mine
-    assert list(keys_set_by(words)) == [*presets, "data.augment", "model.dropout", "data.dir"]
+def test_presets_set_only_their_own_keys(tmp_path: Path) -> None:
+    words = ["trainer=gpu", "+optim=cosine", "trainer=mine", "augment=none", "model.dropout=0.2", "data.dir=/a/b"]
+    (tmp_path / "trainer").mkdir()
+    (tmp_path / "trainer" / "mine.yaml").write_text("devices: 1\n")
+    presets = ["trainer.accelerator", "optim.schedule", "trainer.devices"]
+    with composed(["data=sample"], tmp_path):
+        assert list(keys_set_by(words)) == [*presets, "data.augment", "model.dropout", "data.dir"]
 
 
 def test_text_with_fewer_subwords_gets_as_many_as_it_has() -> None:

@@ -55,7 +55,13 @@ def add_common_options(parser: argparse.ArgumentParser, rules: list[str], drop_o
     )
     add("--repair", action="store_true", help="first mend wrong encodings, escapes and tags of HTML, soft hyphens")
     add("--keep-duplicates", action="store_true", help="keep exact repetitions of a pair")
-    add("--against", nargs="+", default=[], metavar="FILE", help="valid and test, each a prefix, a file or a name")
+    add(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="valid and test, each a prefix, a table or a name; two plain files are the two sides of one",
+    )
     add(
         "--drop-overlap",
         choices=("off", "exact", "near"),

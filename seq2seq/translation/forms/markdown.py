@@ -83,8 +83,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     parser.core.ruler.enableOnly(["block"])  # which leaves line ends and inner text alone
     n_before = _n_front_matter(all_lines)
     defined: dict[str, Any] = {}
-    # Without white space at its end, a line of U+00A0 alone is blank, as it is where markdown-it strips a paragraph.
-    texts = ["" if i < n_before else line.text.rstrip() for i, line in enumerate(all_lines)]
+    texts = ["" if i < n_before else _for_parser(line.text) for i, line in enumerate(all_lines)]
     tokens = parser.parse("\n".join(texts), defined)
     labels = defined.get("references", {})
     done = 0
@@ -102,6 +101,11 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             yield from _paragraph(all_lines[start:end], token.content.split("\n"), labels)
         done = end
     yield from (line.untouched() for line in all_lines[done:])
+
+
+def _for_parser(text: str) -> str:
+    """The line, but blank if it is only white space: to markdown-it a line of U+00A0 is text, and then it strips it."""
+    return text if text.replace(">", " ").strip() else text.rstrip()
 
 
 def _n_front_matter(lines: Sequence[Line]) -> int:

@@ -156,6 +156,7 @@ BITS = [
 @example("\u00a0# a #\u00a0")
 @example("un\n\u00a0\nun")
 @example("\x0c\nun")
+@example("```\nun\n```\u00a0\nun")
 @example("> un\n> \u3000\n\nun  \nun")
 def test_a_text_that_is_not_changed_stays_to_the_byte(text: str) -> None:
     assert translated(text, "markdown") == text
