@@ -52,6 +52,12 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
         HydraConfig.instance().cfg = context
 
 
+def preset_folders() -> list[Path]:
+    """Where the presets of the command that is composed lie, those of the project first."""
+    sources = HydraConfig.get().runtime.config_sources if HydraConfig.initialized() else ()
+    return [conf_dir(), *(Path(source.path) for source in sources if source.schema == "file")]
+
+
 def as_preset(words: Sequence[str], comment: str) -> tuple[str, list[str]]:
     """The text of a preset of `experiment` that composes what these words do; and those words that it cannot hold."""
     recipes, choices, rest = [], [], []

@@ -12,7 +12,6 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -24,9 +23,9 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, pinned, wandb_group
 from seq2seq.config import RunConfig, read_config
 from seq2seq.config.command import AUTO, Composed, sentence_of
+from seq2seq.config.compose import preset_folders
 from seq2seq.config.on_resume import HORIZON, IDENTITY, RUNTIME, classes, mark_of, marks, value_of
 from seq2seq.errors import ConfigError
-from seq2seq.files import conf_dir
 from seq2seq.masking import masked_addresses, masked_words
 from seq2seq.tokenizer import Tokenizer
 
@@ -172,11 +171,9 @@ def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkp
 
 def keys_set_by(words: Sequence[str]) -> Iterator[str]:
     """The keys that words of a command set; of a preset, those in its file."""
-    sources = HydraConfig.get().runtime.config_sources if HydraConfig.initialized() else ()
-    folders = [conf_dir(), *(Path(source.path) for source in sources if source.schema == "file")]
     for word in words:
         key, _, value = word.lstrip("+").partition("=")
-        presets = [file for folder in folders if (file := folder / key / f"{value}.yaml").is_file()]
+        presets = [file for folder in preset_folders() if (file := folder / key / f"{value}.yaml").is_file()]
         if key == "augment":  # one of these says of each share what it is
             yield "data.augment"
         elif "." not in key and presets:

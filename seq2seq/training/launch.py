@@ -174,8 +174,8 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
             signum = error.code - 128
         saved = going_on if run.has_checkpoints else "nothing was saved yet"
         raise _Stopped(f"stopped at once; {saved}", signum) from None
-    except RuntimeError as error:
-        if "DataLoader worker" not in str(error):  # torch raises it wherever the run just is
+    except (RuntimeError, ConnectionError) as error:  # torch raises it wherever the run just is
+        if isinstance(error, RuntimeError) and "DataLoader worker" not in str(error):
             raise
         raise RunError(
             "a process that makes batches was killed, most likely because memory ran out; batch.n_workers=0 needs "
