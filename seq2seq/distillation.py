@@ -178,7 +178,7 @@ class Distillation:
         check_monolingual(self.monolingual)
         if not any(word.lstrip("+").startswith(("data", "experiment=")) for word in self.words):
             raise ConfigError(
-                "no word says which text the student learns from: data=files data.dir=PATH, or experiment="
+                "no word says which text the student learns from; add data=files data.dir=PATH, or experiment=NAME"
             )
         with composed(self.words) as job:
             config = checked(job)
