@@ -1,10 +1,8 @@
 """One call of the command `attention`: from sentences to a page, a picture or an archive of numbers."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.corpus.reader import read_aligned, read_lines
@@ -20,7 +18,7 @@ from seq2seq.reports.style import FORMATS
 from seq2seq.translation.destination import check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.options import EngineOptions
-from seq2seq.translation.streams import STDIN
+from seq2seq.translation.streams import open_descriptor, to_read
 from seq2seq.translation.translator import Translator
 
 
@@ -97,14 +95,10 @@ def _texts(request: AttentionRequest) -> Iterator[tuple[str, str | None]]:
         yield from zip(request.sources, targets, strict=True)
         return
     if request.translations is None:
-        yield from ((line, None) for line in read_lines(_opened(request.input)) if line.strip())
+        yield from ((line, None) for line in read_lines(to_read(request.input)) if line.strip())
         return
-    if request.input == request.translations == STDIN:
+    if open_descriptor(request.input) == open_descriptor(request.translations) == 0:
         raise TranslationError("--input and --translations are both stdin; name a file for one of them")
-    for src, tgt in read_aligned([_opened(request.input), _opened(request.translations)]):
+    for src, tgt in read_aligned([to_read(request.input), to_read(request.translations)]):
         if src.strip() or tgt.strip():
             yield src, tgt
-
-
-def _opened(file: Path) -> Path | BinaryIO:
-    return sys.stdin.buffer if file == STDIN else file

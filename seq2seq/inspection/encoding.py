@@ -21,7 +21,7 @@ from seq2seq.reports.style import FORMATS
 from seq2seq.translation.destination import check_destination, check_file
 from seq2seq.translation.engines.load import load_engine
 from seq2seq.translation.options import EngineOptions
-from seq2seq.translation.streams import STDIN
+from seq2seq.translation.streams import to_read
 from seq2seq.translation.translator import Translator
 
 _MOST_POINTS = 5000  # of a picture
@@ -38,7 +38,7 @@ class EncodeRequest:
 
     def vectors(self) -> Iterator[LineVectors]:
         """Of each line of the input, in order."""
-        return self.vectors_of(read_lines(sys.stdin.buffer if self.input == STDIN else self.input))
+        return self.vectors_of(read_lines(to_read(self.input)))
 
     def vectors_of(self, lines: Iterable[str]) -> Iterator[LineVectors]:
         """Of these lines."""

@@ -18,7 +18,7 @@ from seq2seq.options import Option, not_negative, share
 from seq2seq.translation.forms.piece import Piece
 from seq2seq.translation.forms.read import FORMS, read_pieces
 from seq2seq.translation.options import DecodingSettings, EngineOptions, TranslationOptions
-from seq2seq.translation.streams import STDIN, destination, is_stream, open_descriptor, source
+from seq2seq.translation.streams import STDIN, destination, is_stream, open_descriptor, source, to_read
 
 _files, _text, _scores = (partial(Option, group=group) for group in ("files", "text", "scores"))
 _MODEL = (
@@ -148,7 +148,7 @@ class TranslationRequest:
 
     def lines_of(self, path: Path) -> Iterator[str]:
         """The lines of one of `parallel_files`, or of the glossary."""
-        return read_lines(sys.stdin.buffer if open_descriptor(path) == 0 else path)
+        return read_lines(to_read(path))
 
     def _read(self, replaced: set[int]) -> Iterator[str]:
         file: Path | BinaryIO = sys.stdin.buffer

@@ -46,6 +46,11 @@ def open_descriptor(path: Path | None) -> int | None:
     return None
 
 
+def to_read(path: Path) -> Path | BinaryIO:
+    """What `read_lines` takes for a path: stdin as the stream that it is, since a path would open it anew."""
+    return sys.stdin.buffer if open_descriptor(path) == 0 else path
+
+
 def is_stream(path: Path | None) -> bool:
     """Whether what is written to `path` cannot be read again: stdout (None), an open descriptor, a device, a pipe."""
     return path is None or open_descriptor(path) is not None or (path.exists() and not path.is_file())

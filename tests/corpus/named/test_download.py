@@ -170,14 +170,19 @@ def test_a_file_that_does_not_fit_is_not_begun(server: Server, tmp_path: Path, m
     assert not (tmp_path / "partial/content").exists()
 
 
+def begin(server: Server, folder: Path) -> None:
+    """A download that is cut off."""
+    server.files["/a.gz"] = TEXT
+    server.faults["/a.gz"] = [cut_after(200_000)]
+    with pytest.raises(CorpusError):
+        fetched(server, folder, patience=Patience(attempts=1))
+
+
 def test_what_was_begun_of_a_file_that_has_changed_is_no_part_of_the_new_one(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if there is no room for the new one at first."""
-    server.files["/a.gz"] = TEXT
-    server.faults["/a.gz"] = [cut_after(200_000)]
-    with pytest.raises(CorpusError):
-        fetched(server, tmp_path, patience=Patience(attempts=1))
+    begin(server, tmp_path)
     server.files["/a.gz"] = changed = TEXT[::-1]
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
@@ -189,10 +194,7 @@ def test_what_was_begun_of_a_file_that_has_changed_is_no_part_of_the_new_one(
 def test_what_is_there_counts_when_space_is_looked_for(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.files["/a.gz"] = TEXT
-    server.faults["/a.gz"] = [cut_after(200_000)]
-    with pytest.raises(CorpusError):
-        fetched(server, tmp_path, patience=Patience(attempts=1))
+    begin(server, tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100_007))
     assert fetched(server, tmp_path) == TEXT
 
