@@ -14,6 +14,8 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from tests.training.tiny_runs import STUDENT, command, write_wrong_corpus
 from tests.translating import model_content, sentences, write_run
 
+TORCHRUN = Path(sys.executable).with_name("torchrun")  # it need not be on the PATH of who runs the tests
+
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
@@ -141,7 +143,7 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
         (["--each", "--mono", "nowhere"], {}, "--each has no teacher for the text of --mono;"),
         (["--mono", "nowhere"], {}, "--mono nowhere: no such file"),
         (["--launcher", "nowhere -n 2"], {}, "--launcher 'nowhere -n 2' does not begin with a program of this machine"),
-        (["--launcher", "torchrun --nproc-per-node 2"], {}, "add --no-python at its end"),
+        (["--launcher", f"'{TORCHRUN}' --nproc-per-node 2"], {}, "add --no-python at its end"),
         (["--launcher", "ls '"], {}, "does not begin with a program of this machine"),
         (["--launcher", "ls", "--processes", 2], {}, "--launcher says how many processes there are; leave out --pro"),
         ([], {"hours": -1}, "hours=-1.0 is not a number of hours above 0"),
