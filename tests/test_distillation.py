@@ -155,7 +155,6 @@ def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Pa
             "translates fr to en, and has to translate de to en for a student of these data.src_lang",
         ),
         ([], {"model.window": 2}, "model.window=2"),
-        ([], {"model.d_modell": 2}, "model.d_modell"),
     ],
     ids=str,
 )
@@ -178,13 +177,4 @@ def test_what_cannot_be_taught_is_told_before_any_work(
     words = (str(trained_run), "model=tiny", "--output", str(tmp_path / "out"))
     done = command("distill", *words, script="seq2seq/__main__.py")
     assert done.returncode == 2 and "no word says which text the student learns from" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
-def test_it_is_not_for_torchrun(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
-    words = (str(trained_run), "data=files", "--output", str(tmp_path / "out"))
-    ranks = {"WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0"}
-    done = command("distill", *words, script="seq2seq/__main__.py", env=ranks)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "distill is given once; leave torchrun or srun out, or name it by --launcher" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -84,14 +84,14 @@ OF_READERS = {"mine.py", "experiment.py"}  # files that docs/python.md has them 
 
 def documented(start: str) -> list[str]:
     """The words after `start` in the commands that a reader may paste, each command once."""
-    return sorted(
-        {
-            words_of(line.partition(start)[2])
-            for page in pages()
-            for line in code_lines(page)
-            if re.match(r"(\w+=\S+ )*(\.venv/bin/)?python ", line) and start in line
-        }
-    )
+    found = {
+        words_of(line.partition(start)[2])
+        for page in pages()
+        for line in code_lines(page)
+        if re.match(r"(\w+=\S+ )*(\.venv/bin/)?python ", line) and start in line
+    }
+    assert found, f"no page has a command with {start!r}"
+    return sorted(found)
 
 
 def words_of(command: str) -> str:
@@ -156,13 +156,17 @@ def test_each_documented_training_is_understood(mine: Path) -> None:
             pytest.fail(f"a page has the command {command}: {error}")
 
 
-def test_each_command_that_a_page_names_exists() -> None:
-    named = {
-        (page.name, command)
-        for page in pages()
-        for command in re.findall(r"python\s+-m\s+seq2seq\s+([\w-]+)", page.read_text())
+def named_on_pages(pattern: str, *, but_on: str = "") -> set[tuple[str, str]]:
+    """What pages name, each with the name of its page."""
+    found = {
+        (page.name, name) for page in pages() if page.name != but_on for name in re.findall(pattern, page.read_text())
     }
-    assert len(named) > 10
+    assert len(found) > 10, f"pages hardly name {pattern}"
+    return found
+
+
+def test_each_command_that_a_page_names_exists() -> None:
+    named = named_on_pages(r"python\s+-m\s+seq2seq\s+([\w-]+)")
     assert not {(page, command) for page, command in named if command not in {*command_names(), *PLACEHOLDERS}}
 
 
@@ -173,27 +177,15 @@ def test_each_option_that_a_page_names_exists() -> None:
     folders = ("benchmarks", "data", "docs", "examples")
     for program in [file for folder in folders for file in ROOT.glob(f"{folder}/**/*.py")]:
         existing.update(re.findall(r"--[a-z][\w-]*", program.read_text()))
-    named = {
-        (page.name, option)
-        for page in pages()
-        if page.name != OTHER_TOOLKITS
-        for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", page.read_text())
-    }
-    assert len(named) > 30
+    named = named_on_pages(r"(?<![\w-])--[a-z][\w-]*", but_on=OTHER_TOOLKITS)
     assert not {(page, option) for page, option in named if option not in existing}
 
 
 def test_each_key_that_a_page_names_exists() -> None:
     pattern = rf"(?<![\w./])(?:{'|'.join(sorted(SECTIONS))})\.[a-z]\w*(?!\w*\()"
     files = re.compile(r"\.(?:py|ckpt|safetensors|model|yaml|md|json)$")
-    named = {
-        (page.name, name)
-        for page in pages()
-        for name in re.findall(pattern, page.read_text())
-        if not files.search(name)
-    }
-    assert len(named) > 30
-    assert not {(page, name) for page, name in named if name not in KEYS}
+    named = named_on_pages(pattern)
+    assert not {(page, name) for page, name in named if name not in KEYS and not files.search(name)}
 
 
 def files_named_in(page: Path) -> set[str]:
@@ -218,14 +210,10 @@ def test_each_file_that_a_page_names_exists() -> None:
 
 
 def test_each_module_that_a_page_names_exists() -> None:
-    named = {
-        (page.name, name)
-        for page in pages()
-        for name in re.findall(r"(?<![\w./-])seq2seq(?:\.[a-z]\w*)+", page.read_text())
-        if not name.endswith((".py", ".md"))
-    }
-    assert named
-    assert not {(page, name) for page, name in named if not is_module_or_attribute(name)}
+    named = named_on_pages(r"(?<![\w./-])seq2seq(?:\.[a-z]\w*)+")
+    modules = {(page, name) for page, name in named if not name.endswith((".py", ".md"))}
+    assert modules
+    assert not {(page, name) for page, name in modules if not is_module_or_attribute(name)}
 
 
 def is_module_or_attribute(name: str) -> bool:

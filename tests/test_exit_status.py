@@ -208,16 +208,14 @@ def test_a_process_that_the_command_forked_ends_as_if_it_had_no_handler(own_sign
     assert exit_status(work) == -signal.SIGTERM
 
 
-def test_progress_is_one_line_of_a_terminal_that_goes_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stderr := Stream(is_terminal=True))
+@pytest.mark.parametrize(
+    ("is_terminal", "shown"), [(True, f"{ERASE_LINE}half{ERASE_LINE}nearly{ERASE_LINE}"), (False, "")]
+)
+def test_progress_is_one_line_of_a_terminal_that_goes_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool, shown: str
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr := Stream(is_terminal=is_terminal))
     with progress() as tell:
         tell("half")
         tell("nearly")
-    assert stderr.written() == f"{ERASE_LINE}half{ERASE_LINE}nearly{ERASE_LINE}"
-
-
-def test_progress_is_mute_where_no_terminal_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", stderr := Stream())
-    with progress() as tell:
-        tell("half")
-    assert stderr.written() == ""
+    assert stderr.written() == shown

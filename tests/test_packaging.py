@@ -297,15 +297,13 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 @needs_make
-def test_make_installs_once_and_again_when_the_pins_change(checkout: Checkout) -> None:
-    first = checkout.make("install")
-    assert first.returncode == 0, first.stderr
-    assert first.stdout.count("\n") == 1
-    assert first.stdout.startswith("Installing what the tests and checks need into .venv")
-    assert checkout.calls() == ["venv", "pip"]
-
-    second = checkout.make("install")
-    assert second.returncode == 0
+def test_an_environment_for_training_grows_into_one_for_developers_and_is_renewed_with_the_pins(
+    checkout: Checkout,
+) -> None:
+    for target, calls in ((".venv/runtime.stamp", ["venv", "pip"]), ("install", ["pip"]), ("install", [])):
+        done = checkout.make(target)
+        assert (done.returncode, checkout.calls()) == (0, calls), done.stderr
+    assert checkout.make(".venv/runtime.stamp").returncode == 0
     assert checkout.calls() == []
 
     later = (checkout.folder / ".venv" / "dev.stamp").stat().st_mtime + 5
@@ -315,35 +313,21 @@ def test_make_installs_once_and_again_when_the_pins_change(checkout: Checkout) -
 
 
 @needs_make
-def test_an_environment_for_training_grows_into_one_for_developers(checkout: Checkout) -> None:
-    assert checkout.make(".venv/runtime.stamp").returncode == 0
-    assert checkout.calls() == ["venv", "pip"]
-    assert checkout.make(".venv/dev.stamp").returncode == 0
-    assert checkout.calls() == ["pip"]
-    assert checkout.make(".venv/runtime.stamp").returncode == 0
-    assert checkout.calls() == []
-
-
-@needs_make
-def test_after_a_failed_install_the_environment_is_made_anew(checkout: Checkout) -> None:
+def test_after_a_failed_install_or_without_its_python_the_environment_is_made_anew(checkout: Checkout) -> None:
     (checkout.folder / "offline").touch()
     assert checkout.make("install").returncode != 0
     assert not (checkout.folder / ".venv" / "dev.stamp").exists()
     (checkout.folder / "offline").unlink()
     checkout.calls()
 
-    assert checkout.make("install").returncode == 0
-    assert checkout.calls() == ["venv", "pip"]
+    done = checkout.make("install")
+    assert (done.returncode, checkout.calls()) == (0, ["venv", "pip"]), done.stderr
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.startswith("Installing what the tests and checks need into .venv")
 
-
-@needs_make
-def test_a_python_that_has_vanished_below_the_environment_means_a_new_one(checkout: Checkout) -> None:
-    assert checkout.make("install").returncode == 0
-    checkout.calls()
     python = checkout.folder / ".venv" / "bin" / "python"
     python.unlink()
     python.symlink_to(checkout.folder / "uninstalled")
-
     assert checkout.make("install").returncode == 0
     assert checkout.calls() == ["venv", "pip"]
 

@@ -63,7 +63,7 @@ def test_words_give_a_typed_configuration_and_leave_hydra_as_it_was() -> None:
         (["run_dir=${nothing}"], "nothing"),
         (["seed=" + "1" * 5000], r"^Hydra cannot read these words"),
         (["resume=x"], r"^resume=x goes on with a run that is there; leave it out for a new one$"),
-        (["experiment=demo", "optim.lr=-1"], r"^optim.lr=-1.0 must be above 0$"),
+        (["experiment=demo", "optim.lr=-1"], r"^optim.lr=-1.0 must be a number above 0$"),
     ],
     ids=lambda value: str(value)[:30],
 )  # fmt: skip

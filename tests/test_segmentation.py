@@ -137,12 +137,10 @@ def chi_square(counts: list[tuple[float, float]]) -> tuple[float, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("longest_kept", [24, 0])
 @pytest.mark.parametrize(
     ("model_type", "rate"), [("bpe", 0.1), ("bpe", 0.5), ("unigram", 0.1), ("unigram", 0.5), ("unigram", 2.0)]
 )
-def test_segmentations_have_their_exact_chances(model_type, rate, longest_kept, monkeypatch):
-    monkeypatch.setattr(segmentation, "_LONGEST_KEPT", longest_kept)
+def test_segmentations_have_their_exact_chances(model_type, rate):
     tokenizer = trained(model_type)
     scores = {piece: score for piece, (_, score) in tokenizer.subwords().items()}
     segment, draw, n = RandomSegmentation(tokenizer, rate), random.Random(5).random, 6000
@@ -179,7 +177,7 @@ def test_segmentations_are_distributed_as_those_of_sentencepiece(model_type, rat
 
 @pytest.mark.parametrize("model_type", RATES)
 def test_what_is_kept_changes_nothing(model_type, monkeypatch):
-    texts = [words(seed) for seed in range(40)] * 2
+    texts = [*map(words, range(40)), "chaQté"] * 2
     segment, draw = RandomSegmentation(trained(model_type), RATES[model_type]), random.Random(1).random
     expected = [segment(text, draw) for text in texts]
     assert len({tuple(ids) for ids in expected}) > 70
@@ -199,7 +197,7 @@ def test_a_long_text_without_spaces_is_drawn_too(model_type):
 
 
 @pytest.mark.parametrize("model_type", RATES)
-def test_other_processes_draw_the_same(model_type, tmp_path):
+def test_other_processes_and_copies_draw_the_same(model_type, tmp_path):
     trained(model_type).save(tmp_path / "tokenizer.model")
     texts, rate = [words(seed) for seed in range(30)], RATES[model_type]
     program = (
@@ -209,13 +207,7 @@ def test_other_processes_draw_the_same(model_type, tmp_path):
     )
     command = [sys.executable, "-c", program, str(tmp_path / "tokenizer.model")]
     done = subprocess.run(command, env={"PYTHONHASHSEED": "1"}, cwd=ROOT, capture_output=True, text=True, check=True)
-    segment, draw = RandomSegmentation(trained(model_type), rate), random.Random(7).random
-    assert done.stdout.strip() == str([segment(text, draw) for text in texts])
-
-
-@pytest.mark.parametrize("model_type", RATES)
-def test_a_copy_draws_the_same(model_type):
-    segment = RandomSegmentation(trained(model_type), RATES[model_type])
-    copy = pickle.loads(pickle.dumps(segment))
-    draws = [random.Random(1).random for _ in "12"]
-    assert segment(words(5), draws[0]) == copy(words(5), draws[1])
+    segment = RandomSegmentation(trained(model_type), rate)
+    for each in (segment, pickle.loads(pickle.dumps(segment))):
+        draw = random.Random(7).random
+        assert done.stdout.strip() == str([each(text, draw) for text in texts])

@@ -46,12 +46,6 @@ def test_translating_with_pytorch_imports_torch_only(random_run: Path) -> None:
     assert not {"torch._dynamo", "sympy", "seq2seq.training"} & modules
 
 
-def test_translating_with_ctranslate2_imports_no_torch(exported_model: Path) -> None:
-    modules = imported_by("translate", "--model", exported_model, "--device", "cpu", stdin="ba bi.\n")
-    assert "ctranslate2" in modules
-    assert not modules & (HEAVY - {"omegaconf"})
-
-
 def test_a_model_that_is_not_there_is_told_without_torch() -> None:
     modules = imported_by("translate", "--model", "nowhere", status=2)
     assert not modules & HEAVY - {"omegaconf"}

@@ -57,11 +57,6 @@ def test_the_special_ids_and_the_size_are_as_configured(of_each_type):
 
 
 @pytest.mark.parametrize("model_type", ["bpe", "unigram"])
-def test_a_tokenizer_knows_its_type(model_type):
-    assert train(model_type=model_type).model_type == model_type
-
-
-@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
 def test_digits_can_be_pieces_of_their_own(model_type):
     lines = [f"232 300 $ {line}" for line in LINES]
     assert "▁232" in train(lines, model_type=model_type).subwords()
@@ -85,22 +80,17 @@ def test_normalised_text_is_what_pieces_are_cut_from(of_each_type):
     assert "".join(pieces) == "▁souris▁l<0xC3><0xA0>▁té"
 
 
-@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
-def test_the_same_lines_give_the_same_bytes(model_type, tokenizer):
-    assert train(model_type=model_type).proto == train(iter(LINES), model_type=model_type).proto
-
-
-def _fingerprint(queue):
-    queue.put(train().fingerprint)
+def _put_fingerprints(queue):
+    queue.put([train(iter(LINES), model_type=each).fingerprint for each in ("bpe", "unigram")])
 
 
 @pytest.mark.slow
-def test_another_process_trains_the_same_tokenizer():
+def test_another_process_trains_the_same_tokenizers_on_the_same_lines():
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
-    process = context.Process(target=_fingerprint, args=(queue,))
+    process = context.Process(target=_put_fingerprints, args=(queue,))
     process.start()
-    assert queue.get(timeout=120) == train().fingerprint
+    assert queue.get(timeout=120) == [train(model_type=each).fingerprint for each in ("bpe", "unigram")]
     process.join()
 
 
@@ -235,21 +225,16 @@ def test_without_tags_nothing_is_one(tokenizer):
     assert Tokenizer.train(LINES, TokenizerConfig(vocab_size=330), []).proto == tokenizer.proto
 
 
-def test_an_unknown_tag_is_answered_with_the_known_ones(tokenizer):
-    with pytest.raises(TokenizerError, match=r"^the model has no tag 'lwa', only law, med-2; choose one$"):
-        tagged().tag("lwa")
-    with pytest.raises(TokenizerError, match=r"^the model has no tag 'law', or any other; leave the tag out$"):
-        tokenizer.tag("law")
-
-
-def test_tags_take_places_of_a_small_vocabulary():
-    with pytest.raises(TokenizerError, match=r"=262 .* 3 characters .*, 6 special ids and 256 bytes; set it to 265 or"):
-        Tokenizer.train(["aé"], TokenizerConfig(vocab_size=262), ["law", "med-2"])
-
-
-def test_a_vocabulary_below_the_characters_is_refused_with_the_smallest_that_works():
-    with pytest.raises(TokenizerError, match=r"vocab_size=261 .* 3 characters .* set it to 263 or more or lower"):
-        train(["aé"], vocab_size=261)
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [
+        ([], r"vocab_size=261 .* 3 characters .* set it to 263 or more or lower"),
+        (["law", "med-2"], r"=261 .* 3 characters .*, 6 special ids and 256 bytes; set it to 265 or"),
+    ],
+)
+def test_a_vocabulary_below_the_characters_is_refused_with_the_smallest_that_works(tags, told):
+    with pytest.raises(TokenizerError, match=told):
+        Tokenizer.train(["aé"], TokenizerConfig(vocab_size=261), tags)
 
 
 @pytest.mark.parametrize("lines", [[], ["", "  "]])

@@ -1,5 +1,6 @@
 """The section `optim`."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -31,9 +32,9 @@ class OptimConfig:
     def problems(self) -> Iterator[str]:
         schedules = ("inverse_sqrt", "cosine", "linear", "constant")
         yield from one_of("optim", self, optimizer=("adamw", "muon"), schedule=schedules)
-        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0)
-        if self.lr <= 0:
-            yield f"optim.lr={self.lr} must be above 0"
+        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0, eps=0.0)
+        if not 0 < self.lr < math.inf:
+            yield f"optim.lr={self.lr} must be a number above 0"
         for name in ("label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 yield f"optim.{name}={getattr(self, name)} is not in [0, 1)"

@@ -111,7 +111,12 @@ def form_of(path: Path) -> str | None:
 
 def without_compression(path: Path) -> Path:
     """The name of a file without the suffix of its compression."""
-    return path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    return path.with_suffix("") if compression_of(path) else path
+
+
+def compression_of(path: Path) -> str:
+    """The suffix of a compressed file, in small letters; blank for others."""
+    return suffix if (suffix := path.suffix.lower()) in COMPRESSIONS else ""
 
 
 def corpus_dir(config: DataConfig) -> Path:

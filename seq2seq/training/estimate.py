@@ -261,8 +261,10 @@ def check_disk_space(run: RunDirectory, config: TrainerConfig, sizes: Checkpoint
         return
     files = [file.stat() for file in run.checkpoints.glob("*.ckpt")]
     there = sum({file.st_ino: file.st_size for file in files}.values())
-    # A file is whole before the one goes whose place it takes.
-    now = sizes.model if there else sizes.state + sizes.model * (2 if config.average_last else 1)
+    # A file is whole before the one goes whose place it takes. `last` becomes `previous` first, and the file goes that
+    # has no other name.
+    makes_room = run.previous.is_file() and run.previous.stat().st_nlink == 1
+    now = (0 if makes_room else sizes.state) + sizes.model * (2 if config.average_last and not there else 1)
     free, in_all = readable_size(disk.free), sizes.at_most(config, total_steps) + sizes.model - there
     if now > disk.free:
         raise RunError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from seq2seq.artifacts.model_directory import MODEL_FILES, is_model_directory
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.corpus.sources import COMPRESSIONS
+from seq2seq.corpus.sources import compression_of
 from seq2seq.errors import TranslationError
 from seq2seq.translation.streams import is_stream, open_descriptor
 
@@ -29,7 +29,7 @@ def check_file(
     """
     if is_stream(output) and not output.is_dir():
         raise TranslationError(f"{option} {output}: is no regular file, and would be replaced by one; name a file")
-    if output.suffix in COMPRESSIONS:
+    if compression_of(output):
         raise TranslationError(f"{option} {output}: would not be compressed; leave out {output.suffix}")
     if endings and output.suffix.lower().removeprefix(".") not in endings:
         raise TranslationError(f"{option} {output}: its ending must be one of {', '.join(endings)}")

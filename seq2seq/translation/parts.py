@@ -29,7 +29,7 @@ from typing import Any
 
 from seq2seq.corpus.compression import open_member
 from seq2seq.corpus.hashes import file_sha256
-from seq2seq.corpus.sources import COMPRESSIONS
+from seq2seq.corpus.sources import compression_of
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import note, raise_if_stopped, tell_at_end
 from seq2seq.files import atomic_file, is_sealed, sealed, write_json
@@ -98,7 +98,7 @@ class Parts:
             raise self._of_another_text()
         path = self.folder / _name(block)
         with reporting(path), atomic_file(path) as file:
-            content = json.dumps(counts).encode() + b"\n" + _compressed(text.encode(), self.output.suffix)
+            content = json.dumps(counts).encode() + b"\n" + _compressed(text.encode(), compression_of(self.output))
             file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
         _unlock(self._file, _FIRST_BLOCK + block.number)
 
@@ -384,7 +384,7 @@ def _record_of(output: Path) -> tuple[str, str]:
 
 def _compressed(data: bytes, suffix: str) -> bytes:
     """The data as they are in a file with this ending: members of a compressed file may follow each other."""
-    if suffix not in COMPRESSIONS:
+    if not suffix:
         return data
     file = io.BytesIO()
     with open_member(file, suffix) as member:

@@ -50,17 +50,6 @@ def truncate(path):
         file.truncate(path.stat().st_size // 2)
 
 
-def test_what_is_written_is_read(tmp_path):
-    found = read_checkpoint(save(tmp_path / "new" / "a.ckpt", 7))
-    assert (found.path, found.step, found.wandb_id) == (tmp_path / "new" / "a.ckpt", 7, "")
-    assert (found.model.config, found.model.tokenizer, found.model.tokenizer_sha256) == (
-        {"seed": 3},
-        b"\x00spm\xff",
-        "ab",
-    )
-    assert found.model.weights.keys() == {"w"} and torch.equal(found.model.weights["w"], torch.ones(50, 7))
-
-
 def test_a_checkpoint_of_training_is_read_as_one_of_a_model(tmp_path):
     more = {"state_dict": {"model.w": torch.ones(3), "loss.w": torch.ones(2)}, "global_step": 4, "wandb_id": "a1"}
     write_checkpoint(
@@ -165,7 +154,7 @@ def test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps(tmp_path,
     assert caplog.text == ""
     damage(last)
     found = resumable(RunDirectory(tmp_path))
-    assert (found.path, found.step) == (previous, 5)
+    assert (found.path, found.step, found.wandb_id) == (previous, 5, "")
     assert f"skipped a checkpoint: {last}: " in caplog.text
     damage(previous)
     with pytest.raises(CheckpointError, match="no checkpoint of this run is whole") as caught:
@@ -204,7 +193,6 @@ def test_a_compressed_archive_is_refused_before_it_is_unpacked(tmp_path):
     ("changes", "message"),
     [
         ({"global_step": "seven"}, "its global_step is not a number"),
-        ({"tokenizer": torch.zeros(1, dtype=torch.uint8).expand(2**50)}, "more numbers than are stored"),
         ({"tokenizer": torch.zeros(3, dtype=torch.uint8).to_sparse()}, "asks for .*sparse"),
     ],
 )

@@ -53,6 +53,11 @@ def opus_mt(tmp_path_factory: Any) -> Path:
     return marian_directory(tmp_path_factory.mktemp("marian") / "opus-mt")
 
 
+@pytest.fixture
+def copy(opus_mt: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(opus_mt, tmp_path / "copy"))
+
+
 def their_ids(tokenizer: Any, texts: list[str], *, of_target: bool) -> list[list[int]]:
     if not of_target:
         return [tokenizer(text, split_special_tokens=True)["input_ids"][:-1] for text in texts]
@@ -149,8 +154,7 @@ def test_translations_are_theirs(directory: Path, beam_size: int) -> None:
     assert n_ended > len(sources) // 3
 
 
-def test_weights_can_be_pickled_tensors(opus_mt: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
+def test_weights_can_be_pickled_tensors(opus_mt: Path, copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     torch.save(MarianMTModel.from_pretrained(opus_mt).half().state_dict(), copy / "pytorch_model.bin")
     expected, found = TrainedModel.read(opus_mt).weights, TrainedModel.read(copy).weights
@@ -174,10 +178,9 @@ def test_language_codes_are_tags(opus_mt: Path) -> None:
     assert found == [our_id[i] for i in expected]
 
 
-def test_what_the_directory_says_of_search_and_languages(opus_mt: Path, tmp_path: Path) -> None:
+def test_what_the_directory_says_of_search_and_languages(opus_mt: Path, copy: Path) -> None:
     config = TrainedModel.read(opus_mt).config
     assert (config.data.src_lang, config.data.tgt_lang, config.decoding.beam_size) == ("en", "fr", 1)
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
     (copy / "generation_config.json").write_text(json.dumps({"num_beams": 4, "length_penalty": 0.0}))
     (copy / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng+fra"}))
     config = TrainedModel.read(copy).config
@@ -203,18 +206,14 @@ def test_what_the_directory_says_of_search_and_languages(opus_mt: Path, tmp_path
         ({"d_model": 10**7}, "is not a whole model"),
     ],
 )
-def test_what_does_not_map_is_refused_by_name(
-    opus_mt: Path, tmp_path: Path, changes: dict[str, Any], problem: str
-) -> None:
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
+def test_what_does_not_map_is_refused_by_name(copy: Path, changes: dict[str, Any], problem: str) -> None:
     content = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(content | changes))
     with pytest.raises(CheckpointError, match=problem):
         TrainedModel.read(copy)
 
 
-def test_other_positions_are_refused(opus_mt: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
+def test_other_positions_are_refused(copy: Path) -> None:
     weights = load_file(copy / "model.safetensors")
     save_file(weights | {"model.encoder.embed_positions.weight": torch.randn(64, 16)}, copy / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"embed_positions.weight are not the sinusoids"):
@@ -222,8 +221,7 @@ def test_other_positions_are_refused(opus_mt: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "source.spm", "vocab.json", "tokenizer_config.json"])
-def test_a_file_that_is_missing_or_damaged_is_named(opus_mt: Path, tmp_path: Path, name: str) -> None:
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
+def test_a_file_that_is_missing_or_damaged_is_named(copy: Path, name: str) -> None:
     (copy / name).write_bytes(b"\xff no")
     with pytest.raises(UserError, match=name.partition(".")[0]) as damaged:
         TrainedModel.read(copy)
@@ -233,19 +231,17 @@ def test_a_file_that_is_missing_or_damaged_is_named(opus_mt: Path, tmp_path: Pat
     assert "\n" not in f"{damaged.value}{missing.value}"
 
 
-def test_a_pickle_that_runs_code_is_refused(opus_mt: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
+def test_a_pickle_that_runs_code_is_refused(copy: Path) -> None:
     (copy / "model.safetensors").unlink()
     torch.save({"weights": Path("/")}, copy / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match="holds more than tensors"):
         TrainedModel.read(copy)
 
 
-def test_a_model_that_was_trained_here_keeps_its_tokenizer(opus_mt: Path, tmp_path: Path) -> None:
+def test_a_model_that_was_trained_here_keeps_its_tokenizer(copy: Path) -> None:
     tokenizer = Tokenizer.train([*ENGLISH, *FRENCH], TokenizerConfig(vocab_size=400), tags=["law"])
     pieces = tokenizer.pieces(range(400))
     special = {"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id": BOS}
-    copy = shutil.copytree(opus_mt, tmp_path / "copy")
     MarianMTModel(MarianConfig(**SIZES | special | {"vocab_size": 400, "decoder_vocab_size": 400})).save_pretrained(
         copy
     )

@@ -25,9 +25,7 @@ from seq2seq.config import RunConfig, read_config
 from seq2seq.config.on_resume import classes, marks, value_of
 from seq2seq.dataset.seen import PERCENTS, SeenText
 from seq2seq.errors import CheckpointError
-from seq2seq.model.transformer import Transformer
-from seq2seq.tokenizer import Tokenizer
-from tests.translation.engines.models import random_model, run_content, tokenizer
+from tests.translation.engines.models import random_model, run_content
 
 MODEL = run_content(random_model(embeddings="decoder"))
 
@@ -45,21 +43,6 @@ def directory(tmp_path: Path) -> Path:
     return write(tmp_path / "model")
 
 
-def test_reading_gives_back_what_was_written(directory: Path) -> None:
-    found = read_model_directory(directory)
-    assert {file.name for file in directory.iterdir()} == {
-        "config.json",
-        "tokenizer.model",
-        "README.md",
-        "model.safetensors",
-        "SHA256SUMS",
-    }
-    torch.testing.assert_close(dict(found.weights), MODEL.weights, rtol=0, atol=0)
-    assert Tokenizer(found.tokenizer).fingerprint == found.tokenizer_sha256
-    config = read_config(found.config)
-    Transformer(config.model, tokenizer().vocab_size).load_state_dict(dict(found.weights))
-
-
 def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(directory: Path, tmp_path: Path) -> None:
     percentiles = {f"{percent:g}": i for i, percent in enumerate(PERCENTS)}
     lengths = SeenText(9, percentiles, percentiles, [0.9, 0.1])
@@ -71,10 +54,6 @@ def test_the_lengths_of_the_training_text_are_kept_and_may_be_missing(directory:
     (directory / "config.json").write_text(json.dumps(content | {"seen": {"n_pairs": 3}}))
     with pytest.raises(CheckpointError, match=r"config.json: its 'seen' is not the lengths of a training text"):
         read_model_directory(directory)
-
-
-def test_a_computed_table_of_positions_is_not_stored(directory: Path) -> None:
-    assert not [name for name in read_model_directory(directory).weights if "positions" in name]
 
 
 def test_other_types_and_views_survive(tmp_path: Path) -> None:
@@ -113,11 +92,6 @@ def test_no_key_that_is_shipped_names_a_place() -> None:
 def test_a_corpus_with_a_name_is_the_same_everywhere(place: str) -> None:
     config = {**MODEL.config, "data": MODEL.config["data"] | {"dir": place}}
     assert portable(config)["data"]["dir"] == place
-
-
-def test_weights_for_ctranslate2_only_have_no_state_dict(tmp_path: Path) -> None:
-    write_model_directory(tmp_path / "model", MODEL, "", lambda folder: (folder / "ctranslate2").mkdir())
-    assert read_model_directory(tmp_path / "model").weights == {}
 
 
 # --- whole or not at all ---
@@ -262,13 +236,6 @@ def test_the_checksums_cannot_be_cut_off_in_silence_and_people_may_write_into_th
         sums.write_text("".join(whole.splitlines(keepends=True)[:n_lines]))
         with pytest.raises(CheckpointError, match="differs from its checksum in SHA256SUMS"):
             read_model_directory(directory)
-
-
-def test_what_is_a_model_directory(directory: Path, tmp_path: Path) -> None:
-    assert is_model_directory(directory)
-    assert not is_model_directory(tmp_path)
-    assert not is_model_directory(tmp_path / "nowhere")
-    assert not is_model_directory(directory / "config.json")
 
 
 def test_the_configuration_of_the_run_is_not_changed() -> None:

@@ -41,14 +41,6 @@ def workers(agent: Process) -> list[int]:
     return sorted(found)
 
 
-def test_two_machines_with_shared_files_need_no_word_about_them(corpus, tmp_path):
-    with ExitStack() as stack:
-        ends = [end_of(each) for each in agents(stack, arguments(corpus, tmp_path / "run", STEPS), [tmp_path] * 2)]
-    assert [status for status, _ in ends] == [0, 0], ends
-    assert checkpoint(tmp_path / "run")["position"]["world_size"] == 4
-    assert sum(err.count("translate with:") for _, err in ends) == 1
-
-
 def test_each_machine_may_have_a_cache_of_its_own(corpus, tmp_path):
     folders = [tmp_path / "here", tmp_path / "there"]
     for folder in folders:
@@ -58,6 +50,8 @@ def test_each_machine_may_have_a_cache_of_its_own(corpus, tmp_path):
         ends = [end_of(each) for each in agents(stack, [*words, "data.cache_dir=cache"], folders)]
     assert [status for status, _ in ends] == [0, 0], ends
     assert all(list((folder / "cache/stores").iterdir()) for folder in folders)
+    assert checkpoint(tmp_path / "run")["position"]["world_size"] == 4
+    assert sum(err.count("translate with:") for _, err in ends) == 1
 
 
 def test_a_process_that_is_killed_costs_the_steps_since_the_last_save(corpus, tmp_path):

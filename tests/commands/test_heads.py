@@ -1,7 +1,6 @@
 """`python -m seq2seq heads`: a table, numbers and a picture of all heads, on files or on a test set of the run."""
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -120,10 +119,6 @@ def test_what_cannot_be_is_refused(refused: Callable[..., str], files: tuple[obj
     assert "names several devices, and a process uses one" in refused(*files, "--device", "cuda:0,cuda:1")
     assert "--test and --src/--tgt name two texts" in refused(*files, "--test", "quiz")
     assert "its ending must be one of json, png, svg, pdf" in refused(*files, "--output", tmp_path / "heads.txt")
-    shutil.copy(tmp_path / "src", tmp_path / "src.json")
-    assert "would overwrite --src" in refused(
-        "--src", tmp_path / "src.json", *files[2:], "--output", tmp_path / "src.json"
-    )
     (tmp_path / "src").write_text("\n" * 8)
     assert "no pair has two sides that the model can read" in refused(*files)
     for side in ("src", "tgt"):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import seq2seq
-from seq2seq.config import DecodingConfig
 from seq2seq.translation.engines.pytorch import PyTorchEngine
+from tests.commands.conftest import Watch
 from tests.commands.learned_text import GREEDY, LEARNED, REFERENCES, SOURCES, read, write
 from tests.places import ROOT
 from tests.processes import CAN_FORK, Warm
@@ -61,8 +61,9 @@ def test_lines_of_several_sentences_are_split_as_asked_for(trained: Cli) -> None
         status, out, err = trained(*split, stdin=f"{line}\n")
         assert (status, out) == (0, "  ".join(apart) + "\n")
         assert "lines of several sentences, which were split and joined again: 1" in err
-    (record,) = map(json.loads, trained.lines(f"{SOURCES[0]} {SOURCES[0]}", "--split", "never", "--json"))
-    assert "parts" not in record or len(record["parts"]) < 3
+    for choice, parts in (("auto", ["Ba be bi.", "Fo fa di."]), ("never", None)):  # short enough to be read together
+        (record,) = map(json.loads, trained.lines("Ba be bi. Fo fa di.", "--split", choice, "--json"))
+        assert record.get("parts") == parts
 
 
 def test_the_translation_can_be_chosen_by_consensus(trained: Cli) -> None:
@@ -166,20 +167,12 @@ def test_headlines_and_emoji_are_normalized_as_asked_for(trained: Cli) -> None:
         ),
     ],
 )
-def test_settings_of_the_search_reach_it(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, options: str, settings: dict[str, Any]
-) -> None:
+def test_settings_of_the_search_reach_it(cli: Cli, watched: Watch, options: str, settings: dict[str, Any]) -> None:
     """What they do there, tests/decoding shows."""
-    found: list[DecodingConfig] = []
-    decode = PyTorchEngine.decode
-
-    def watched(self: PyTorchEngine, sentences: Any, config: DecodingConfig, **more: Any) -> Any:
-        found.append(config)
-        return decode(self, sentences, config, **more)
-
-    monkeypatch.setattr(PyTorchEngine, "decode", watched)
+    batches = watched(PyTorchEngine)
     cli.lines("Oui !\n", *options.split())
-    assert {name: getattr(found[0], name) for name in settings} == settings
+    (_, _, config), *_ = batches
+    assert {name: getattr(config, name) for name in settings} == settings
 
 
 def test_each_translation_begins_with_its_prefix(cli: Cli, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_one_file_may_be_stdin(trained: Cli, tmp_path: Path) -> None:
     text = given.read_bytes()
     assert trained.lines(text, "--input", source, "--prefix", "-") == trained.lines(LEARNED, "--prefix", given)
     assert trained.lines(text, "--input", source, "--score", "-") == trained.lines(LEARNED, "--score", given)
-    for option in ("--prefix", "--score"):
+    for option in ("--prefix", "--score", "--terms"):
         message = trained.refusal(option, "-", stdin=LEARNED)
         assert message == f"error: --input and {option} are all stdin, which has one reader; give a file for one\n"
 

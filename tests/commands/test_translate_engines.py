@@ -3,11 +3,12 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from seq2seq.artifacts.checkpoint import write_checkpoint, write_model
+from seq2seq.translation.engines.pytorch import PyTorchEngine
+from tests.commands.conftest import Watch
 from tests.commands.learned_text import LEARNED, SOURCES, write
 from tests.translating import SENTENCES, TEXT, Cli, model_content, run_cli, write_run
 
@@ -45,12 +46,6 @@ def test_heads_of_a_soft_model_can_choose_hard(random_run: Path, tmp_path: Path)
     assert Cli(tmp_path / "hard").lines(FEW, *exact, "--attention", "soft") == soft
 
 
-def test_ctranslate2_attends_as_it_was_converted(exported_model: Path) -> None:
-    assert "--attention=hard cannot be chosen for CTranslate2, whose models attend as they were converted" in Cli(
-        exported_model
-    ).refusal("--attention", "hard", stdin=TEXT)
-
-
 def test_ctranslate2_writes_what_torch_writes(exported_model: Path, translations: list[str]) -> None:
     assert Cli(exported_model).lines(LEARNED) == translations  # the only weights there are
     assert Cli(exported_model).lines(LEARNED, "--engine", "ctranslate2") == translations
@@ -82,27 +77,22 @@ def test_what_ctranslate2_cannot_do_is_said_before_any_work(exported_model: Path
     message = Cli(exported_model).refusal(*options, "--prefix", prefixes, stdin="".join(text * 2))
     assert message.count("\n") == 1
     assert "CTranslate2 cannot let a translation begin with given words" in message
-    assert not list(tmp_path.glob("out*"))
-    message = Cli(exported_model).refusal(*options, "--keep", "numbers,urls", stdin=LEARNED)
-    assert "CTranslate2 gives no attention" in message
-    message = Cli(exported_model).refusal(*options, "--terms", write(tmp_path / "terms", ["a\tb"]), stdin=LEARNED)
-    assert "CTranslate2 cannot make a translation contain given phrases" in message
+    terms = write(tmp_path / "terms", ["a\tb"])
+    for more, told in (
+        (("--keep", "numbers,urls"), "CTranslate2 gives no attention"),
+        (("--terms", terms), "CTranslate2 cannot make a translation contain given phrases"),
+        (("--attention", "hard"), "--attention=hard cannot be chosen for CTranslate2, whose models attend as they"),
+    ):
+        assert told in Cli(exported_model).refusal(*options, *more, stdin=LEARNED)
     assert not list(tmp_path.glob("out*"))
 
 
-def test_patience_reaches_ctranslate2(exported_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patience_reaches_ctranslate2(exported_model: Path, watched: Watch) -> None:
     from seq2seq.translation.engines.ctranslate2 import CTranslate2Engine
 
-    settings: list[float] = []
-    decode = CTranslate2Engine.decode
-
-    def watched(self: CTranslate2Engine, sentences: Any, config: Any, **more: Any) -> Any:
-        settings.append(config.patience)
-        return decode(self, sentences, config, **more)
-
-    monkeypatch.setattr(CTranslate2Engine, "decode", watched)
+    batches = watched(CTranslate2Engine)
     Cli(exported_model).lines(LEARNED, "--patience", "2.5")
-    assert set(settings) == {2.5}
+    assert {config.patience for _, _, config in batches} == {2.5}
 
 
 def test_a_tag_says_what_kind_of_text_it_is(tagged_run: Path, trained: Cli) -> None:
@@ -140,26 +130,15 @@ def test_one_worker_and_two_write_the_same(cli: Cli) -> None:
     assert cli.lines(text, "--workers", 2, *options) == cli.lines(text, "--workers", 1, *options)
 
 
-def test_the_machine_s_options_reach_the_engine(random_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from seq2seq.translation.engines.pytorch import PyTorchEngine
-
-    engines: list[PyTorchEngine] = []
-    batches: list[int] = []
-    decode = PyTorchEngine.decode
-
-    def watched(self: PyTorchEngine, sentences: Any, config: Any, **options: Any) -> Any:
-        engines.append(self)
-        batches.append(len(sentences))
-        return decode(self, sentences, config, **options)
-
-    monkeypatch.setattr(PyTorchEngine, "decode", watched)
+def test_the_machine_s_options_reach_the_engine(random_run: Path, watched: Watch) -> None:
+    batches = watched(PyTorchEngine)
     options = "--device cpu --precision bfloat16 --threads 6 --workers 2 --max-batch-tokens 1 --no-repeat-ngram 9"
     status, _, err = run_cli("--model", random_run, *options.split(), stdin=TEXT)
     assert status == 0, err
-    (engine,) = set(engines)
+    (engine,) = {engine for engine, _, _ in batches}
     assert (engine.device.type, engine.precision) == ("cpu", "bfloat16")
     assert (engine.n_workers, engine.threads_per_worker) == (2, 3)
-    assert batches == [1, 1, 1, 1]
+    assert [n_sentences for _, n_sentences, _ in batches] == [1, 1, 1, 1]
 
 
 # --- models that are refused ---

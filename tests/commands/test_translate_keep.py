@@ -45,8 +45,6 @@ def test_what_cannot_work_is_refused(trained: Cli, tmp_path: Path) -> None:
     terms.write_text("ba\tGas\n", encoding="utf-8")
     assert "need a beam: raise --beam-size=1" in trained.refusal("--terms", terms, "--beam-size", 1, stdin="Ba.\n")
     assert "(terms) have no meaning with --sample" in trained.refusal("--terms", terms, "--sample", stdin="Ba.\n")
-    assert f"--terms {tmp_path / 'none'}: no such file" in trained.refusal("--terms", tmp_path / "none")
-    assert "--input and --terms are all stdin" in trained.refusal("--terms", "-")
     assert "invalid kinds (all, or some of markup, urls" in trained.refusal("--keep", "url")
     for option in (["--keep", "all"], ["--terms", terms]):
         assert f"{option[0]} has no meaning with --score" in trained.refusal(*option, "--score", terms)

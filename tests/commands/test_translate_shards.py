@@ -22,14 +22,9 @@ def write(path: Path, text: str = TEXT) -> Path:
     return write_text(path, text)
 
 
-@pytest.fixture(scope="module")
-def cli(trained_run: Path) -> Cli:
-    return Cli(trained_run)
-
-
-def shard(cli: Cli, which: str, *options: object) -> str:
+def shard(trained: Cli, which: str, *options: object) -> str:
     """Make a share; what it says."""
-    status, out, err = cli(*options, "--shard", which)
+    status, out, err = trained(*options, "--shard", which)
     assert (status, out) == (0, ""), err
     return err
 
@@ -55,28 +50,28 @@ def joined(output: Path, *options: object) -> tuple[int, str]:
     ],
 )
 def test_the_shares_are_joined_to_what_one_process_writes(
-    cli: Cli, tmp_path: Path, text: str, name: str, n_shards: int, options: tuple[object, ...]
+    trained: Cli, tmp_path: Path, text: str, name: str, n_shards: int, options: tuple[object, ...]
 ) -> None:
     given = ("--input", write(tmp_path / name, text), *SMALL_BLOCKS, *options)
-    expected = by_one(cli, *given, output=tmp_path / "one")
+    expected = by_one(trained, *given, output=tmp_path / "one")
     for number in range(n_shards, 0, -1):
-        shard(cli, f"{number}/{n_shards}", *given, "--output", tmp_path / "out")
+        shard(trained, f"{number}/{n_shards}", *given, "--output", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     status, err = joined(tmp_path / "out")
     assert status == 0, err
     assert (tmp_path / "out").read_bytes() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "one", "out"])
-    assert "is this translation already" in cli(*given, "--output", tmp_path / "out")[2]
+    assert "is this translation already" in trained(*given, "--output", tmp_path / "out")[2]
 
 
 @pytest.mark.parametrize("option", ["--score", "--prefix"])
-def test_a_file_that_goes_with_the_input_is_shared_with_it(cli: Cli, tmp_path: Path, option: str) -> None:
+def test_a_file_that_goes_with_the_input_is_shared_with_it(trained: Cli, tmp_path: Path, option: str) -> None:
     text = "".join(f"{line}\n" for line in SOURCES)
     beside = write(tmp_path / "beside", "".join(f"{line[:4]}\n" for line in SOURCES))
     given = ("--input", write(tmp_path / "in", text), option, beside, *SMALL_BLOCKS)
-    expected = by_one(cli, *given, output=tmp_path / "one")
+    expected = by_one(trained, *given, output=tmp_path / "one")
     for which in ("1/2", "2/2"):
-        shard(cli, which, *given, "--output", tmp_path / "out")
+        shard(trained, which, *given, "--output", tmp_path / "out")
     assert joined(tmp_path / "out")[0] == 0
     assert (tmp_path / "out").read_bytes() == expected
 
@@ -84,18 +79,18 @@ def test_a_file_that_goes_with_the_input_is_shared_with_it(cli: Cli, tmp_path: P
 # --- what is not joined ---
 
 
-def test_nothing_is_joined_while_a_part_is_missing(cli: Cli, tmp_path: Path) -> None:
+def test_nothing_is_joined_while_a_part_is_missing(trained: Cli, tmp_path: Path) -> None:
     output = tmp_path / "out"
     given = ("--input", write(tmp_path / "in"), *SMALL_BLOCKS, "--output", output)
-    shard(cli, "1/3", *given)
-    said = shard(cli, "3/3", *given)
+    shard(trained, "1/3", *given)
+    said = shard(trained, "3/3", *given)
     assert "parts of others are not there yet; join all with: python -m seq2seq join" in said
     status, err = joined(output)
     assert status == 2 and not output.exists()
     assert "parts are missing; give the commands of all shards again, which make them, or the command without" in err
-    status, _, err = cli(*given)  # which makes what is missing
+    status, _, err = trained(*given)  # which makes what is missing
     assert status == 0 and "more by other processes or an earlier run" in err
-    assert output.read_bytes() == by_one(cli, *given[:-2], output=tmp_path / "one")
+    assert output.read_bytes() == by_one(trained, *given[:-2], output=tmp_path / "one")
 
 
 def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:
@@ -108,12 +103,12 @@ def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reference", [TEXT, "医生看见米饭。\n" * TEXT.count("\n")], ids=["French", "Chinese"])
-def test_a_joined_text_is_scored_as_by_translate(cli: Cli, tmp_path: Path, reference: str) -> None:
+def test_a_joined_text_is_scored_as_by_translate(trained: Cli, tmp_path: Path, reference: str) -> None:
     """With the language of the model, whatever script the reference has."""
     given, known = ("--input", write(tmp_path / "in"), "--typography", "fr", "--json"), tmp_path / "known"
     write(known, reference)
-    shard(cli, "1/1", *given, "--output", tmp_path / "out")
-    status, _, expected = cli(*given, "--output", tmp_path / "one", "--reference", known)
+    shard(trained, "1/1", *given, "--output", tmp_path / "out")
+    status, _, expected = trained(*given, "--output", tmp_path / "one", "--reference", known)
     assert status == 0
     status, err = joined(tmp_path / "out", "--reference", known)
     assert status == 0
@@ -123,10 +118,10 @@ def test_a_joined_text_is_scored_as_by_translate(cli: Cli, tmp_path: Path, refer
 @pytest.mark.parametrize(
     ("options", "what"), [(["--score", "TEXT"], "scores"), (["--form", "document"], "a text of the form document")]
 )
-def test_what_is_no_translation_is_not_scored(cli: Cli, tmp_path: Path, options: list[str], what: str) -> None:
+def test_what_is_no_translation_is_not_scored(trained: Cli, tmp_path: Path, options: list[str], what: str) -> None:
     source = write(tmp_path / "in")
     words = [source if word == "TEXT" else word for word in options]
-    shard(cli, "1/1", "--input", source, *words, "--output", tmp_path / "out")
+    shard(trained, "1/1", "--input", source, *words, "--output", tmp_path / "out")
     status, err = joined(tmp_path / "out", "--reference", source)
     assert status == 2 and f"{tmp_path}/out is {what}, and --reference scores lines" in err
     assert joined(tmp_path / "out")[0] == 0
@@ -135,14 +130,14 @@ def test_what_is_no_translation_is_not_scored(cli: Cli, tmp_path: Path, options:
 # --- what is refused ---
 
 
-def test_what_cannot_be_shared_is_refused_by_name(cli: Cli, tmp_path: Path) -> None:
+def test_what_cannot_be_shared_is_refused_by_name(trained: Cli, tmp_path: Path) -> None:
     source = write(tmp_path / "in")
     out = ("--output", tmp_path / "out")
-    assert "--input /dev/stdin: --shard cannot share a stream" in cli.refusal(*out, "--shard", "1/2")
-    assert "--prefix /dev/stdin" in cli.refusal("--input", source, "--prefix", "-", *out, "--shard", "1/2")
-    assert "--shard needs --output" in cli.refusal("--input", source, "--shard", "1/2")
-    assert "--shard need --output FILE" in cli.refusal("--input", source, "--output", "-", "--shard", "1/2")
-    err = cli.refusal("--input", source, *out, "--reference", source, "--shard", "1/2")
+    assert "--input /dev/stdin: --shard cannot share a stream" in trained.refusal(*out, "--shard", "1/2")
+    assert "--prefix /dev/stdin" in trained.refusal("--input", source, "--prefix", "-", *out, "--shard", "1/2")
+    assert "--shard needs --output" in trained.refusal("--input", source, "--shard", "1/2")
+    assert "--shard need --output FILE" in trained.refusal("--input", source, "--output", "-", "--shard", "1/2")
+    err = trained.refusal("--input", source, *out, "--reference", source, "--shard", "1/2")
     assert f"score what is joined with python -m seq2seq join {tmp_path}/out --reference FILE" in err
     for wrong in ("0/2", "3/2", "1", "a/b"):
-        assert "invalid share (I/N as 3/8, I from 1 to N) value" in cli(*out, "--shard", wrong)[2]
+        assert "invalid share (I/N as 3/8, I from 1 to N) value" in trained(*out, "--shard", wrong)[2]

@@ -1,8 +1,6 @@
 import dataclasses
 import json
 import math
-import subprocess
-import sys
 from functools import cache
 from itertools import zip_longest
 from typing import Any
@@ -132,13 +130,6 @@ def test_a_language_that_cannot_end_a_file_name_is_refused(language):
     assert problems(trainer={"max_epochs": 1}, data={"src_lang": "de_AT", "tgt_lang": "zh-Hans"}) == []
 
 
-def test_importing_it_costs_little():
-    heavy = ("omegaconf", "yaml", "hydra", "numpy", "torch")
-    code = f"import sys, seq2seq.config; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 def test_plain_types_become_sections():
     data = {"test": {"a": "x", "b": ["y"]}}
     config = read_config({"model": {"d_model": 48, "n_heads": 3}, "data": data, "trainer": {"max_steps": 1}})
@@ -214,7 +205,6 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"model": {"norm_type": "batch"}}, "model.norm_type='batch' is not one of layer, rms"),
         ({"model": {"residual": 0.0}}, "model.residual=0.0 is not between 0.01 and 100; 1 is the paper's"),
         ({"model": {"norm_eps": 0.0}}, "model.norm_eps=0.0 is not between 0 and 1; 1e-5 and 1e-6 are usual"),
-        ({"model": {"bias": "perhaps"}}, "model.bias: "),
         ({"model": {"attention": "dot"}}, "model.attention='dot' is not one of scaled, unscaled, additive"),
         ({"model": {"temperature": 0.0}}, "model.temperature=0.0 is not between 0.01 and 100; 1 leaves"),
         ({"model": {"temperature": 101.0}}, "model.temperature=101.0 is not between 0.01 and 100"),
@@ -235,7 +225,9 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             "tokenizer.subword_regularization=11.0 is an alpha that leaves nothing to chance; choose 10 or less",
         ),
         ({"tokenizer": {"character_coverage": 0.0}}, "tokenizer.character_coverage=0.0 is not in (0, 1]"),
-        ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be above 0"),
+        ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be a number above 0"),
+        ({"optim": {"lr": float("inf")}}, "optim.lr=inf must be a number above 0"),
+        ({"optim": {"eps": float("nan")}}, "optim.eps=nan is not a number"),
         ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
         ({"optim": {"schedule": "step"}}, "optim.schedule='step' is not one of inverse_sqrt, cosine, linear, constant"),
         ({"batch": {"accumulate": 0}}, "batch.accumulate=0 is below 1"),
@@ -246,14 +238,8 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             {"batch": {"n_workers": 1025}},
             "batch.n_workers=1025 is more than 1024; give as many as this machine has cores",
         ),
-        (
-            {"trainer": {"devices": 10**6}},
-            "trainer.devices=1000000 is more than 1024; give as many as this machine has",
-        ),
-        (
-            {"trainer": {"threads": 10**6}},
-            "trainer.threads=1000000 is more than 1024; give as many as this machine has",
-        ),
+        ({"trainer": {"devices": 10**6}}, "trainer.devices=1000000 is more than 1024; give as many as"),
+        ({"trainer": {"threads": 10**6}}, "trainer.threads=1000000 is more than 1024; give as many as"),
         ({"trainer": {"max_time": "90 min"}}, "trainer.max_time='90 min' is not a duration; write DD:HH:MM:SS"),
         ({"trainer": {"max_time": "00:00:00:00"}}, "trainer.max_time='00:00:00:00' is not a duration; write DD:HH:MM"),
         ({"trainer": {"max_time": "00:00:00:²"}}, "trainer.max_time='00:00:00:²' is not a duration; write DD:HH:MM:SS"),
@@ -292,7 +278,6 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             {"data": {"train": ["a", TAGGED], "valid": ["a", {"source": "a", "tag": "law"}]}},
             "data.valid has the tag 'law', and data.train has 9-b_c; a model knows the tags of its training text only",
         ),
-        ({"data": {"valid": {"src": "a"}}}, "data.valid: the data source {'src': 'a'} is not of the form {src: FILE,"),
         ({"data": {"test": TAGGED}}, "data.test has the tag '9-b_c', and data.train has no tags;"),
         ({"data": {"test": {"news": ["a", TAGGED]}}}, "data.test has the tag '9-b_c'"),
         (
@@ -369,17 +354,12 @@ def test_each_experiment_works_and_is_called_as_its_file(experiment):
 
 
 def test_multi30k_tiny_has_the_settings_of_wu_2021():
+    """Those that its file leaves to the defaults, and the number of weights that all of them make."""
     config = read_config(composed("experiment=multi30k_tiny"))
-    model, optim, trainer = config.model, config.optim, config.trainer
-    assert (model.d_model, model.d_ff, model.n_heads) == (128, 256, 4)
-    assert (model.n_encoder_layers, model.n_decoder_layers) == (4, 4)
-    assert (model.norm, model.activation, model.embeddings) == ("post", "relu", "shared")
-    assert (model.dropout, model.attention_dropout, model.activation_dropout) == (0.3, 0.0, 0.0)
-    assert (optim.beta1, optim.beta2, optim.label_smoothing) == (0.9, 0.98, 0.1)
-    assert (optim.clip_norm, optim.weight_decay) == (25.0, 0.0)
-    assert (optim.lr, optim.schedule, optim.warmup_steps) == (5e-3, "inverse_sqrt", 2000)
-    assert (config.batch.max_tokens * config.batch.accumulate, trainer.max_steps) == (2 * 4096, 8000)
-    assert (trainer.monitor, trainer.patience, trainer.average_last) == ("valid/loss", 10, 10)
+    model, optim = config.model, config.optim
+    assert (model.activation, model.embeddings) == ("relu", "shared")
+    assert (model.attention_dropout, model.activation_dropout, optim.weight_decay) == (0.0, 0.0, 0.0)
+    assert (optim.beta1, optim.beta2, optim.label_smoothing, config.batch.accumulate) == (0.9, 0.98, 0.1, 1)
     assert (config.decoding.beam_size, config.decoding.normalization, config.decoding.alpha) == (5, "length", 1.0)
     with torch.device("meta"):
         assert Transformer(model, config.tokenizer.vocab_size).n_parameters == pytest.approx(2.6e6, rel=0.01)

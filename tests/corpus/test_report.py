@@ -1,4 +1,3 @@
-import json
 import unicodedata
 from collections import Counter
 
@@ -100,7 +99,6 @@ def test_the_text_says_what_was_left_out_and_what_overlaps():
         "tokenizer": {"vocab_size": 8000, "fingerprint": "0123456789abcdef"},
         "splits": {"train": figures(), "test/news": test_split},
     }
-    json.dumps(whole)
     assert report.render(whole).splitlines() == [
         "tokenizer: 8,000 pieces, fingerprint 0123456789ab",
         "train: 4 pairs of 6 read; left out 2 (empty 2)",

@@ -7,7 +7,7 @@ import pytest
 from seq2seq.config import DataConfig
 from seq2seq.config.sources import SourceFiles, SourcePath, parse_sources
 from seq2seq.corpus.named.fetch import fetch_sources
-from seq2seq.corpus.sources import Source, specs_of
+from seq2seq.corpus.sources import Source, form_of, specs_of
 from seq2seq.errors import ConfigError, CorpusError
 
 
@@ -26,12 +26,6 @@ def test_a_prefix_finds_both_languages_in_each_compression(tmp_path, suffix):
     assert find(DataConfig(dir=str(tmp_path)), "train") == [
         Source("lines", (tmp_path / f"train.fr{suffix}", tmp_path / "train.en"))
     ]
-
-
-def test_the_direction_decides_which_file_is_the_source(tmp_path):
-    touch(tmp_path, "a.fr", "a.en")
-    config = DataConfig(dir=str(tmp_path), src_lang="en", tgt_lang="fr")
-    assert find(config, "a") == [Source("lines", (tmp_path / "a.en", tmp_path / "a.fr"))]
 
 
 def test_a_prefix_may_contain_dots_and_directories(tmp_path):
@@ -106,14 +100,6 @@ def test_a_missing_file_is_named_with_similar_ones(tmp_path):
     assert "unrelated" not in message
     assert "data.src_lang" in message
     assert message.count("found no file") == 1
-
-
-def test_all_missing_files_of_a_list_are_reported_together(tmp_path):
-    with pytest.raises(CorpusError) as caught:
-        find(DataConfig(dir=str(tmp_path)), ["a", "b.tsv", {"src": "c", "tgt": "d"}])
-    assert [line.split()[3].rstrip(";") for line in str(caught.value).splitlines()] == [
-        str(tmp_path / name) for name in ("a.fr", "a.en", "b.tsv", "c", "d")
-    ]
 
 
 def test_a_directory_is_not_taken_for_a_file(tmp_path):
@@ -197,6 +183,7 @@ def test_an_ending_names_a_form(tmp_path, name, form, suffix):
     columns = ("fr", "en") if form == "csv" else ()
     expected = [Source(form, (tmp_path / f"{name}{suffix}",), ("fr", "en"), columns)]
     assert find(DataConfig(dir=str(tmp_path)), name) == find(DataConfig(dir=str(tmp_path)), name + suffix) == expected
+    assert form_of(Path(f"{name}{suffix}".upper())) == form
 
 
 def test_what_decides_the_pairs_besides_the_bytes_is_in_the_layout():

@@ -333,8 +333,3 @@ def test_tatoeba_is_cut_as_documented(tmp_path: Path, capsys: pytest.CaptureFixt
     report = capsys.readouterr().out.split("\nwrote")[0].split("\n", 1)[1]
     page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     assert "\n".join(f"    {line}" for line in report.splitlines()) in page
-    held_out = [held_out_pairs(tmp_path / "out", name, ("fr", "en")) for name in ("valid", "test")]
-    splits = [train_pairs(tmp_path / "out"), *held_out]
-    for side in (0, 1):
-        seen = [{comparable(pair[side]) for pair in each} for each in splits]
-        assert sum(map(len, seen)) == len(set().union(*seen))

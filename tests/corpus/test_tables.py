@@ -65,10 +65,7 @@ def test_a_csv_is_divided_where_that_gives_all_columns(tmp_path, text, pairs):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            'a,b\n"c\nd",e\n',
-            ":2: the quotes of '\"c' are not closed in the line, or stand inside a cell; a",
-        ),
+        ('a,b\n"c\nd",e\n', ":2: the quotes of '\"c' are not closed in the line, or stand inside a cell; a"),
         ('a,b\n"c"d,e\n', ":2: the quotes of '\"c\"d,e' are not closed in the line"),
         ("a,b\nc\rd,e\n", ":2: the quotes of "),
         ("a,b;c\n", ": ',' and ';' both divide its lines into 2 cells; put quotes around the cells"),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import Source
-from seq2seq.errors import CorpusError
+from tests.corpus.test_tables import refused
 from tests.places import SHARED
 
 Pair = tuple[str, str]
@@ -35,13 +35,6 @@ def written(folder: Path, name: str, text: str | bytes) -> Source:
 
 def notices(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage().partition(": ")[2] for record in caplog.records]
-
-
-def refused(source: Source) -> str:
-    with pytest.raises(CorpusError) as caught:
-        list(read_pairs(source))
-    assert "\n" not in str(caught.value)
-    return str(caught.value).removeprefix(str(source.paths[0]))
 
 
 @pytest.fixture(scope="module")

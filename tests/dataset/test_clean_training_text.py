@@ -40,12 +40,6 @@ def leaking(config, corpus):
     return config
 
 
-def test_nothing_of_valid_and_test_is_dropped_unless_asked_for(leaking):
-    prepared = prepare(leaking)
-    assert len(prepared.train) == 307
-    assert "data.drop_overlap=exact leaves such pairs out of train" in render(prepared.report)
-
-
 def test_pairs_of_valid_and_test_are_dropped_and_counted(leaking):
     leaking.data.drop_overlap = "exact"
     prepared = prepare(leaking)
@@ -99,7 +93,6 @@ def test_a_run_cleans_its_text_for_the_tokenizer_too(config, corpus, tmp_path):
     config.data.clean = CleanConfig(rules=["mojibake", "entities", "copy"])
     clean = prepare(config)
     config.data.train = ["train", "dirty"]
-    config.data.clean = CleanConfig(rules=["mojibake", "entities", "copy"])
     prepared = prepare(config)
     assert prepared.tokenizer.fingerprint == clean.tokenizer.fingerprint
     assert len(tokenizers(tmp_path)) == 2  # other files, so another entry

@@ -1,6 +1,7 @@
 import json
 import pickle
 import random
+import re
 from collections import Counter
 from itertools import repeat
 
@@ -95,19 +96,12 @@ def test_ids_beyond_16_bits_are_stored_whole(tmp_path, tokenizer):
 
 def test_the_manifest_says_what_made_the_store(tmp_path, tokenizer):
     judge = Judge(DataConfig(drop_duplicates=True))
-    pairs = [*PAIRS, PAIRS[0], ("", "blank")]
-    store = write_store(
-        tmp_path / "store", [iter(pairs)], tokenizer, judge=judge, keep_text=False, made_from={"x": [1]}
-    )
-    manifest = json.loads((tmp_path / "store/manifest.json").read_text())
+    made_from = {"x": [1]}
+    store = write_store(tmp_path / "s", [iter(PAIRS)], tokenizer, judge=judge, keep_text=False, made_from=made_from)
+    manifest = json.loads((tmp_path / "s/manifest.json").read_text())
     assert msgspec.convert(manifest, Manifest) == store.manifest
-    assert manifest["n_pairs"] == len(store) == 25
-    assert manifest["vocab_size"] == 300
-    assert manifest["tokenizer"] == tokenizer.fingerprint
-    assert manifest["made_from"] == {"x": [1]}
+    assert (manifest["made_from"], manifest["vocab_size"]) == (made_from, 300)
     assert manifest["filters"]["drop_duplicates"] is True
-    assert manifest["report"]["pairs_read"] == 27
-    assert Counter(manifest["report"]["rejected"]) == Counter(empty=1, duplicate=1)
 
 
 def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monkeypatch):
@@ -115,7 +109,9 @@ def test_the_pairs_that_are_kept_are_counted_by_source(tmp_path, tokenizer, monk
     judge = Judge(DataConfig(drop_duplicates=True))
     sources = [iter(pairs) for pairs in (PAIRS[:9], [("", "blank")], PAIRS[7:], PAIRS[:2])]
     store = write_store(tmp_path / "s", sources, tokenizer, judge=judge, keep_text=True)
-    assert PairStore.open(store.directory).manifest.n_pairs_of_sources == [9, 0, 16, 0]
+    manifest = PairStore.open(store.directory).manifest
+    assert manifest.n_pairs_of_sources == [9, 0, 16, 0]
+    assert Counter(manifest.report["rejected"]) == Counter(empty=1, duplicate=4)
     assert [store.src_text(i) for i in range(len(store))] == [src for src, _ in PAIRS]
 
 
@@ -224,24 +220,17 @@ def test_verify_notices_a_changed_byte(store):
         PairStore.open(store.directory).verify()
 
 
-@pytest.mark.parametrize("manifest", ["", "[]", "{}", '{"format_version": 1, "files": []}'])
-def test_a_directory_without_a_whole_manifest_is_no_store(store, manifest):
-    (store.directory / "manifest.json").write_text(manifest)
-    with pytest.raises(
-        CorpusError, match=r"store is not a whole store \(.*\); delete it, and prepare the corpus again"
-    ):
-        PairStore.open(store.directory)
-
-
-def test_a_changed_manifest_is_no_store(store):
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        *(("(?s).*", content, ".*") for content in ("", "[]", "{}")),
+        ('"n_pairs": 25', '"n_pairs": 24', r"manifest\.json was changed"),
+        (r'"format_version": \d+', '"format_version": 99', r"it has format 99, this program reads \d+"),
+    ],
+)
+def test_a_directory_without_a_whole_manifest_is_no_store(store, old, new, problem):
     path = store.directory / "manifest.json"
-    path.write_text(path.read_text().replace('"n_pairs": 25', '"n_pairs": 24'))
-    with pytest.raises(CorpusError, match=r"manifest\.json was changed\); delete it, and prepare"):
-        PairStore.open(store.directory)
-
-
-def test_another_format_version_is_refused(store):
-    manifest = msgspec.to_builtins(store.manifest) | {"format_version": 99}
-    (store.directory / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(CorpusError, match=r"has format 99, this program reads \d+\); delete it, and prepare"):
+    path.write_text(re.sub(old, new, path.read_text(), count=1))
+    expected = rf"store is not a whole store \({problem}\); delete it, and prepare the corpus again"
+    with pytest.raises(CorpusError, match=expected):
         PairStore.open(store.directory)

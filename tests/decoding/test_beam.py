@@ -6,15 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding import Hypothesis
 from seq2seq.decoding.search import decode_ids, pad_sources, search
 from seq2seq.vocabulary import EOS
 
 from . import reference
-from .toy import FixedLogits, ToyModel
+from .toy import SOURCES, FixedLogits, ToyModel
 
 CPU = torch.device("cpu")
-SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 
 # Derandomised: two hypotheses within float noise of each other would rank either way, once in a great while.
 fixed_examples = settings(derandomize=True)
@@ -146,17 +144,3 @@ def test_ties_go_to_the_lower_token(beam_size: int) -> None:
     settings = DecodingConfig(beam_size=beam_size, n_best=beam_size, max_length_a=0.0, max_length_b=2)
     (found,) = search(model, pad_sources([[5]], 100), settings, 100)
     assert [h.tokens for h in found] == [[4, 4], [4, 5], [4, 6]][:beam_size]
-
-
-def test_what_has_probability_0_is_no_hypothesis() -> None:
-    never = -torch.inf
-    model = FixedLogits([0.0, 0.0, 0.0, 0.0, 0.0, never, never])
-    (found,) = search(model, pad_sources([[5]], 100), config(4, 4, 3, "none", 1.0), 100)
-    reference.assert_same(
-        found,
-        [
-            Hypothesis([4], -0.693147, -0.693147, True),
-            Hypothesis([4, 4], -1.386294, -1.386294, True),
-            Hypothesis([4, 4, 4], -1.386294, -1.386294, False),
-        ],
-    )

@@ -18,9 +18,8 @@ from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS
 
 from . import reference
-from .toy import FixedLogits, ToyModel
+from .toy import SOURCES, ToyModel
 
-SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 PREFIXES: tuple[tuple[int, ...], ...] = ((7,), (), (5, 5, 5, 5), (8, 4), ())
 NEVER = -math.inf
 
@@ -153,15 +152,6 @@ def test_special_tokens_are_forbidden_and_eos_where_it_may_not_be() -> None:
         logits = torch.ones(2, 6)
         forbid_special(logits, may_end)
         assert logits.tolist() == [expected] * 2
-
-
-def test_the_softmax_is_over_what_is_allowed() -> None:
-    """By hand: after 4, with neither eos nor 4, two equal tokens are left, each with probability 1/2."""
-    model = FixedLogits([7.0, 7.0, 7.0, 7.0, 2.0, 1.0, 1.0])
-    config = DecodingConfig(beam_size=1, max_length_a=0.0, max_length_b=2, min_length_b=2, no_repeat_ngram=1)
-    ((found,),) = search(model, pad_sources([[5]], 100), config, 100)
-    first = 2.0 - math.log(math.exp(2) + 2 * math.exp(1))
-    reference.assert_same([found], [Hypothesis([4, 5], first + math.log(0.5), (first + math.log(0.5)) / 2, False)])
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])

@@ -16,9 +16,8 @@ from seq2seq.decoding.search import pad_sources, search
 from seq2seq.vocabulary import EOS, UNK
 
 from . import reference
-from .toy import FixedLogits, ToyModel
+from .toy import SOURCES, FixedLogits, ToyModel
 
-SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 GREEDY = {"beam_size": 1}
 BEAM = {"beam_size": 3, "n_best": 3}
 SAMPLING = {"sampling": True, "n_best": 3}
@@ -78,15 +77,6 @@ def test_samples_in_a_tiny_vocabulary_are_cut_where_nothing_may_follow(
             assert sample.log_prob == pytest.approx(reference.log_prob_of(next_log_probs, whole), abs=1e-4)
             is_at_limit = len(whole) == int(1.5 * len(source) + 10)
             assert sample.finished or is_at_limit or not next_log_probs(tuple(sample.tokens))
-
-
-@pytest.mark.parametrize("changes", [GREEDY, BEAM, SAMPLING])
-def test_the_only_token_that_is_left_may_come_once(changes: dict[str, Any]) -> None:
-    """By hand: after 4, neither 4 again nor the end is allowed. 4 itself had no alternative, so it costs nothing."""
-    model = FixedLogits([7.0, 7.0, 7.0, 3.0, 1.0])
-    config = DecodingConfig(**changes, no_repeat_ngram=1, min_length_b=3)
-    (found,) = search(model, pad_sources([[4]], 100), config, 100)
-    assert found == [Hypothesis([4], 0.0, 0.0, False)] * (3 if "sampling" in changes else 1)
 
 
 def test_what_nothing_may_follow_is_left_out_if_another_ends() -> None:

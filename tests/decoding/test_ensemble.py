@@ -12,9 +12,7 @@ from seq2seq.errors import ConfigError
 from seq2seq.translation.engines.pytorch import Ensemble, mean_logits, shares_of
 
 from . import reference
-from .toy import FixedLogits, ToyModel
-
-SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
+from .toy import SOURCES, FixedLogits, ToyModel
 
 
 def test_probabilities_are_averaged_by_hand() -> None:
@@ -101,11 +99,6 @@ def test_a_model_has_its_own_logits_together_with_itself() -> None:
     logits = torch.randn(3, 5, 7) * 4 - 9
     torch.testing.assert_close(mean_logits([logits, logits], shares_of([], 2)), logits)
     torch.testing.assert_close(mean_logits([logits] * 3, shares_of([1, 5, 2], 3)), logits)
-
-
-def test_weights_are_shares_of_one() -> None:
-    assert shares_of([], 4) == [0.25] * 4
-    assert shares_of([3, 1], 2) == [0.75, 0.25]
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,8 @@ from seq2seq.decoding.search import decode_ids, pad_sources, search
 from seq2seq.vocabulary import EOS
 
 from . import reference
-from .toy import FixedLogits, ToyModel
+from .toy import SOURCES, FixedLogits, ToyModel
 
-SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 SAMPLING = DecodingConfig(sampling=True, n_best=3, max_length_a=1.5, max_length_b=4)
 N = 4000
 # Specials and eos look best, and are left out: no hypothesis begins with eos.

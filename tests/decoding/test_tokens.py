@@ -64,14 +64,3 @@ def test_the_best_extensions_are_the_first_of_all_sums_sorted(
         assert sums[b].tolist() == [all_sums[b, k, v].item() for k, v in places]
         # Among those returned, ties are in the order of hypothesis and token.
         assert places == sorted(places, key=lambda place: (-all_sums[b][place].item(), place))
-
-
-def test_no_token_of_a_large_vocabulary_is_out_of_reach() -> None:
-    """Also those of the last, incomplete group, of every hypothesis."""
-    V = 3 * GROUP + 5
-    for token in (0, GROUP - 1, GROUP, 3 * GROUP - 1, 3 * GROUP, V - 1):
-        for hypothesis in range(4):
-            scores, offsets = torch.zeros(1, 4, V), torch.tensor([[[0.0], [-1.0], [-2.0], [-3.0]]])
-            scores[0, hypothesis, token] = 10.0
-            hypotheses, tokens, sums = best_extensions(scores, offsets, 2)
-            assert [x[0, 0].item() for x in (sums, hypotheses, tokens)] == [10.0 - hypothesis, hypothesis, token]

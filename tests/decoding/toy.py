@@ -13,6 +13,7 @@ from torch import Tensor
 
 from seq2seq.vocabulary import BOS, EOS, PAD
 
+SOURCES = ((4, 5, 6), (5,), (6, 6, 4, 5, 4), (4, 4), (5, 4, 6))
 MODULUS = 2**31
 Integers = TypeVar("Integers", int, Tensor)
 

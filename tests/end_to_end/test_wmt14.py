@@ -100,12 +100,6 @@ def test_every_part_is_read_and_each_rejection_counted(config: RunConfig) -> Non
     assert list(splits) == ["train", "valid", "test/newstest2014"]
 
 
-def test_newstest_is_complete_and_as_it_was(config: RunConfig) -> None:
-    prepared = prepare(config)
-    for store, expected in ((prepared.valid, VALID), (prepared.tests["newstest2014"], TEST)):
-        assert [(store.tgt_text(i), store.src_text(i)) for i in range(len(store))] == expected
-
-
 def test_two_steps_end_in_scores_of_french(config: RunConfig) -> None:
     train_with(config)
     run_dir = Path(config.run_dir)

@@ -52,8 +52,7 @@ def test_weights_are_stored_as_asked_for_and_checked_as_this_machine_can(
     run_dir: Path, lines: Path, quantization: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needs_ctranslate2()
-    if quantization.startswith("int"):
-        needs_exact_int8()
+    needs_exact_int8()
     main([str(run_dir), "--format", "ctranslate2", "--quantization", quantization, "--parity-input", str(lines)])
     shown = capsys.readouterr().out
     assert "PyTorch and CTranslate2 in float32, 4 lines of" in shown

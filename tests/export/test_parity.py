@@ -104,17 +104,8 @@ def test_finite_weights_with_products_that_are_not_fail(
     needs_ctranslate2()
     model = changed_model("decoder.layers.1.cross_attention.to_out.weight", 3e38)
     write_model(run_content(model), tmp_path / "model.ckpt", step=1)
-    message = refused(
-        capsys,
-        1,
-        tmp_path / "model.ckpt",
-        "--format",
-        "ctranslate2",
-        "--parity-input",
-        lines,
-        "--output",
-        tmp_path / "o",
-    )
+    options = ("--format", "ctranslate2", "--parity-input", lines, "--output", tmp_path / "o")
+    message = refused(capsys, 1, tmp_path / "model.ckpt", *options)
     assert re.search(r"the (original|exported) model gives .* no finite number, so it cannot", message)
     assert [path.name for path in tmp_path.iterdir() if path.name != "lines.fr"] == ["model.ckpt"]
 

@@ -12,7 +12,7 @@ from seq2seq.inspection.attention_file import write_attention
 from seq2seq.inspection.attention_page import attention_page, in_thousandths
 from seq2seq.inspection.pair_attention import PairAttention
 from tests.inspection.pairs import pair
-from tests.reports.browsing import chromium, find, open_page, quiet, texts
+from tests.reports.browsing import chromium, find, open_page, point_at, press, quiet, texts
 from tests.reports.test_run_page import data_of
 
 EN_FR = ("en", "fr")
@@ -72,20 +72,6 @@ def choose(browser: Any, name: str, value: str) -> None:
         f"const box = {box}; if (box) {{ box.click(); return; }} const list = {listed}; list.value = '{value}'; "
         "list.dispatchEvent(new Event('change', {bubbles: true}))"
     )
-
-
-def press(browser: Any, selector: str, *keys: str) -> None:
-    browser.execute_script("arguments[0].focus()", find(browser, selector)[0])
-    from selenium.webdriver import ActionChains
-
-    ActionChains(browser).send_keys(*keys).perform()
-
-
-def point_at(browser: Any, element: Any) -> None:
-    from selenium.webdriver import ActionChains
-
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    ActionChains(browser).move_to_element(element).perform()
 
 
 def marks(browser: Any, selector: str) -> dict[tuple[str, int, int], float]:

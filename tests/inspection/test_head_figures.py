@@ -16,10 +16,10 @@ from seq2seq.inspection.head_figures import FigureSums
 NONE = torch.zeros(1, 5, dtype=torch.bool)
 
 
-def figures(weights: Tensor, ends: Tensor = NONE, punctuation: Tensor = NONE) -> dict[str, float]:
+def figures(weights: Tensor) -> dict[str, float]:
     """Of a single head with weights (T, S), whose queries are all tokens."""
     sums = FigureSums(n_layers=1)
-    sums.add([weights[None, None]], torch.ones(1, len(weights), dtype=torch.bool), ends, punctuation)
+    sums.add([weights[None, None]], torch.ones(1, len(weights), dtype=torch.bool), NONE, NONE)
     return {name: found.item() for name, found in sums.means().items()}
 
 
@@ -43,15 +43,6 @@ def test_a_head_that_looks_at_one_place(offset: int, name: str, distance: float)
     assert {each: found[each] for each in ("self", "previous", "next")} == {
         each: pytest.approx(share if each == name else 0) for each in ("self", "previous", "next")
     }
-
-
-def test_shares_of_ends_and_marks_are_those_of_their_columns() -> None:
-    weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 1.0, 0.0], [0.7, 0.1, 0.1, 0.1]])
-    ends = torch.tensor([[True, False, False, True]])
-    marks = torch.tensor([[False, False, True, False]])
-    found = figures(weights, ends, marks)
-    assert found["ends"] == pytest.approx((0.5 + 0.0 + 0.8) / 3)
-    assert found["punctuation"] == pytest.approx((0.3 + 1.0 + 0.1) / 3)
 
 
 def test_layers_and_heads_stay_apart() -> None:

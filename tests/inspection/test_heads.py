@@ -11,7 +11,7 @@ from seq2seq.analysis.alignment import word_alignment, words_of_pieces
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.dataset.batches import collate
 from seq2seq.inspection.head_figures import FIGURES
-from seq2seq.inspection.heads import AlignedHeads, HeadReport, look_at_heads, readable
+from seq2seq.inspection.heads import AlignedHeads, look_at_heads, readable
 from seq2seq.inspection.link_scores import Reference
 from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS
@@ -111,12 +111,3 @@ def test_pairs_that_cannot_be_read_are_left_out(trained: TrainedModel, model: Tr
     n = len(trained.tokenizer.encode([PAIRS[0][0]])[0])
     assert readable(model, trained.tokenizer, [PAIRS[0]], model.config.max_length - 1 - n) == [0]
     assert readable(model, trained.tokenizer, [PAIRS[0]], model.config.max_length - n) == []
-
-
-def test_a_report_has_plain_types(trained: TrainedModel, model: Transformer) -> None:
-    figures, alignment = looked_at(trained, model)
-    report = HeadReport("runs/demo", "test", 9, 0, figures, "by hand", alignment, seconds=1.23456)
-    content = report.as_json()
-    assert content["seconds"] == 1.2346 and content["ablation"] is None
-    assert np.shape(content["figures"]["cross"]["entropy"]) == (1, 4)
-    assert np.shape(content["alignment"]["error_rate"]) == (1, 4)

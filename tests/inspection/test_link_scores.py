@@ -39,13 +39,6 @@ def test_words_after_the_last_link_have_none() -> None:
     assert counted([[1]], [0], Reference(set(), set())).possible.tolist() == [0]
 
 
-def test_pairs_add_up() -> None:
-    counts = LinkCounts.of((1,))
-    for _ in range(2):
-        counts.add(np.array([[0]]), np.array([0]), Reference({(0, 0)}, {(0, 0)}))
-    assert (counts.found.tolist(), counts.n_sure, counts.error_rate.tolist()) == ([2], 2, [0.0])
-
-
 def test_a_file_of_links_has_sure_and_possible_ones(tmp_path: Path) -> None:
     file = tmp_path / "links"
     file.write_text("0-0 1-1 2?2 2p1\n\n")

@@ -1,7 +1,5 @@
 """Files of vectors, as NumPy reads them."""
 
-import io
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pytest
 
 from seq2seq.inspection.vector_file import write_vectors
 from seq2seq.inspection.vectors import LineVectors
-from tests.translating import Stream
 
 VECTORS = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
 
@@ -39,13 +36,6 @@ def test_an_npy_can_be_mapped_into_memory(tmp_path: Path) -> None:
     found = np.load(tmp_path / "v.npy", mmap_mode="r")
     assert isinstance(found, np.memmap)
     np.testing.assert_array_equal(found, VECTORS.astype(np.float16))
-
-
-def test_stdout_gets_an_npz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdout", stdout := Stream())
-    write_vectors(LINES, 5, None, "float32")
-    with np.load(io.BytesIO(stdout.buffer.getvalue())) as found:  # type: ignore[attr-defined]
-        np.testing.assert_array_equal(found["vectors"], VECTORS)
 
 
 def test_text_without_lines_gives_a_file_without_rows(tmp_path: Path) -> None:

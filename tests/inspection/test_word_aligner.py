@@ -60,18 +60,12 @@ def test_one_iteration_by_hand() -> None:
     assert probability(table, "verde", "green") == pytest.approx(1 / 2)
 
 
-def test_two_pairs_tell_which_word_is_which() -> None:
-    aligner = WordAligner.train(HOUSES, n_iterations=20)
-    sure, possible = aligner.links("green house", "casa verde")
-    assert sure == {(0, 1), (1, 0)} and sure <= possible
-
-
 def test_a_lexicon_is_found_from_sentences() -> None:
     pairs = sentences(300)
     aligner = WordAligner.train(pairs)
     for src, tgt in sentences(20, seed=4):
-        sure, _ = aligner.links(src, tgt)
-        assert sure == {(i, i) for i in range(len(src.split()))}
+        sure, possible = aligner.links(src, tgt)
+        assert sure == {(i, i) for i in range(len(src.split()))} <= possible
     assert len(aligner.forward.src_words) == len(LEXICON) + 1  # without case and full stops
 
 

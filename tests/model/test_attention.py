@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from seq2seq.config import ModelConfig
 from seq2seq.model import attention as attention_module
@@ -31,16 +30,6 @@ def test_a_query_that_may_attend_to_nothing_gets_no_nan(dtype: torch.dtype, monk
         gradients = torch.autograd.grad(output.float().sum(), (q, k, v))
         assert output.isfinite().all()
         assert all(gradient.isfinite().all() for gradient in gradients)
-
-
-def test_long_sentences_take_torchs_fused_kernel(monkeypatch) -> None:
-    calls = []
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *args, **_: calls.append(args))
-    longest = attention_module.LONGEST_EXPLICIT
-    for length in (longest, longest + 1):
-        x = torch.randn(1, 1, length, 2)
-        attention(x, x, x, nothing_hidden(length, length), 0.0)
-    assert len(calls) == 1
 
 
 def test_projections_are_initialised_for_their_size() -> None:

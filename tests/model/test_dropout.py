@@ -11,7 +11,7 @@ from tests.places import ROOT
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_keep_rate_mean_and_variance(p: float) -> None:
+def test_elements_are_dropped_as_often_as_they_should_and_the_others_scaled(p: float) -> None:
     torch.manual_seed(0)
     n = 1 << 20
     out = dropout(torch.ones(n), p)
@@ -19,8 +19,6 @@ def test_keep_rate_mean_and_variance(p: float) -> None:
     assert out.unique().tolist() == [0.0, pytest.approx(1 / (1 - rounded))]
     deviation = (rounded * (1 - rounded) / n) ** 0.5
     assert (out == 0).double().mean().item() == pytest.approx(rounded, abs=5 * deviation)
-    assert out.double().mean().item() == pytest.approx(1, abs=5 * deviation / (1 - rounded))
-    assert out.double().var().item() == pytest.approx(rounded / (1 - rounded), rel=0.02)
 
 
 @pytest.mark.parametrize("distance", [1, 2, 3, 4, 7, 8, 16, 256])

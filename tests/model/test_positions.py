@@ -3,8 +3,7 @@ import math
 import pytest
 import torch
 
-from seq2seq.errors import UserError
-from seq2seq.model.positions import LearnedPositions, RotaryPositions, SinusoidalPositions, check_length
+from seq2seq.model.positions import NoPositions, RotaryPositions, SinusoidalPositions
 
 
 @pytest.mark.parametrize(("position", "i"), [(0, 0), (1, 0), (1, 1), (7, 2), (50, 5), (999, 3)])
@@ -15,21 +14,9 @@ def test_sinusoids_follow_the_formula_of_section_3_5(position: int, i: int) -> N
     assert row[2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-7)
 
 
-def test_sinusoids_are_in_no_checkpoint() -> None:
-    positions = SinusoidalPositions(7, 12)
-    assert not positions.state_dict()
-    assert not list(positions.parameters())
-
-
-def test_a_later_start_gives_later_rows() -> None:
-    positions = LearnedPositions(7, 12)
-    assert torch.equal(positions(2, 5), positions(0, 7)[2:])
-
-
-def test_a_sequence_beyond_the_table_is_refused_by_name() -> None:
-    with pytest.raises(UserError, match=r"8 tokens .* model.max_length=7"):
-        LearnedPositions(7, 12)(3, 5)
-    check_length(7, 7)
+@pytest.mark.parametrize("kind", [SinusoidalPositions, NoPositions, RotaryPositions])
+def test_computed_tables_are_in_no_checkpoint(kind: type[torch.nn.Module]) -> None:
+    assert not kind(7, 12).state_dict()
 
 
 def turned(x: torch.Tensor, start: int) -> torch.Tensor:
@@ -51,16 +38,3 @@ def test_the_gradient_of_rotary_positions_is_that_of_the_formula() -> None:
     x = torch.randn(2, 4, 3, 8, dtype=torch.float64, requires_grad=True)
     heads = x.transpose(1, 2)  # not contiguous, as heads are
     assert torch.autograd.gradcheck(lambda x: RotaryPositions(9, 8)(x, 2, 4), heads)
-
-
-def test_rotary_positions_of_one_place_turn_all_alike() -> None:
-    x = torch.randn(3, 2, 5, 8)
-    rotary = RotaryPositions(9, 8)
-    expected = torch.cat([rotary(x[:, :, i : i + 1], 6, 1) for i in range(5)], 2)
-    torch.testing.assert_close(rotary(x, 6, 1), expected)
-
-
-def test_rotary_positions_beyond_the_table_are_refused() -> None:
-    with pytest.raises(UserError, match=r"10 tokens .* model.max_length=9"):
-        RotaryPositions(9, 8)(torch.randn(3, 5, 8), 5, 5)
-    assert not RotaryPositions(9, 8).state_dict()

@@ -14,7 +14,6 @@ from seq2seq.config import ModelConfig
 from seq2seq.model import masks
 from seq2seq.model.attention import CrossAttention
 from seq2seq.model.layers import norm
-from seq2seq.model.positions import SinusoidalPositions
 from seq2seq.model.transformer import Transformer
 from seq2seq.model.variants.choice import cross_attention, self_attention
 
@@ -82,19 +81,6 @@ def test_cross_attention_is_one_head_after_the_other(changes: dict[str, Any]) ->
     torch.testing.assert_close(recorded, [weights])
 
 
-def test_memory_of_another_width_and_biases_agree_with_torch() -> None:
-    config = ModelConfig(d_model=12, d_encoder=8, n_heads=3, d_head=4, bias=True, embeddings="decoder")
-    ours, theirs = CrossAttention(config), nn.MultiheadAttention(12, 3, kdim=8, vdim=8, batch_first=True)
-    random_parameters(ours)
-    theirs.q_proj_weight.data = ours.to_q.weight.data
-    theirs.k_proj_weight.data, theirs.v_proj_weight.data = ours.to_k.weight.data, ours.to_v.weight.data
-    theirs.in_proj_bias.data = torch.cat([ours.to_q.bias, ours.to_k.bias, ours.to_v.bias]).detach()
-    theirs.out_proj.load_state_dict(ours.to_out.state_dict())
-    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 8)
-    expected, _ = theirs(x, memory, memory)
-    torch.testing.assert_close(ours(x, ours.keys_values(memory), torch.zeros(1, 1, 1, 7)), expected)
-
-
 def test_biases_begin_at_0() -> None:
     across = CrossAttention(ModelConfig(d_model=12, n_heads=4, bias=True))
     biases = [parameter for name, parameter in across.named_parameters() if "bias" in name]
@@ -148,14 +134,6 @@ def test_an_encoder_may_be_wider_than_its_decoder() -> None:
     assert model.positions.table.grad is not None  # and those of the target are other ones
     assert model.decoder_positions.table.shape == (1024, 12)
     assert model.decoder_positions.table.grad is None
-
-
-def test_each_half_scales_its_embeddings_by_its_own_width() -> None:
-    model = build(d_encoder=18, embeddings="decoder", norm="post")
-    model.encoder.layers = nn.ModuleList()  # type: ignore[assignment]
-    src = torch.randint(4, 31, (3, 7))
-    positions = SinusoidalPositions(7, 18)(0, 7)
-    torch.testing.assert_close(model.encode(src), model.embeddings.source[src] * 18**0.5 + positions)
 
 
 # --- norms ---

@@ -57,6 +57,21 @@ def texts(browser: Any, selector: str) -> list[str]:
     return [element.text for element in find(browser, selector)]
 
 
+def point_at(browser: Any, element: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    ActionChains(browser).move_to_element(element).perform()
+
+
+def press(browser: Any, selector: str, *keys: str) -> None:
+    """Press keys where an element has the focus."""
+    from selenium.webdriver import ActionChains
+
+    browser.execute_script("arguments[0].focus()", find(browser, selector)[0])
+    ActionChains(browser).send_keys(*keys).perform()
+
+
 def quiet(browser: Any, file: Path) -> None:
     """Nothing went wrong in the page, and it has asked for nothing but itself."""
     assert browser.get_log("browser") == []

@@ -73,8 +73,7 @@ def test_further_references_count(poor: Path, good: Path, capsys: pytest.Capture
     further = [POOR[0], "", POOR[2], "", "", ""]
     for run in (poor, good):
         write_lines(run / "references/news.en.1", further)
-    main([str(poor), str(good), "--test", "news", "--metrics", "bleu", "--format", "json"])
-    found = json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]["bleu"]
+    found = compared(capsys, poor, good, "--test", "news", "--metrics", "bleu")["tests"]["news"]["metrics"]["bleu"]
     references: Any = [REFERENCES, [line or None for line in further]]
     for side, hypotheses in (("A", POOR), ("B", GOOD)):
         assert found[side]["score"] == pytest.approx(corpus_bleu(hypotheses, references).score)
@@ -97,12 +96,6 @@ def test_the_table_says_which_run_is_better(poor: Path, good: Path, capsys: pyte
     main([str(good), str(poor), "--test", "news", "--metrics", "ter"])
     b_then_a = capsys.readouterr().out
     assert "  worse\n" in b_then_a and "talks" not in b_then_a and "bleu" not in b_then_a
-
-
-def test_a_small_difference_may_be_chance(tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = finished_run(tmp_path / "other", news=[*GOOD[:5], REFERENCES[5]])
-    main([str(good), str(other), "--metrics", "bleu"])
-    assert "may be chance" in capsys.readouterr().out
 
 
 def compared(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
@@ -134,21 +127,16 @@ def test_each_run_is_tested_against_the_first_and_corrected_for_their_number(
     assert "  p (Holm)  against A\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("method", "said"), [("bs", "paired bootstrap (Koehn 2004)"), ("ar", "approximate randomisation (Riezler")]
-)
-def test_the_numbers_are_those_of_a_paired_test(
-    method: str, said: str, poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = (poor, good, "--test", "news", "--test-method", method, "--metrics", "bleu")
+def test_the_numbers_are_those_of_a_paired_test(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = (poor, good, "--test", "news", "--test-method", "ar", "--metrics", "bleu")
     found = compared(capsys, *options)["tests"]["news"]["metrics"]["bleu"]
-    first, expected = recipe_tests([[POOR], [GOOD]], REFERENCES, ["bleu"], method)["bleu"]
+    first, expected = recipe_tests([[POOR], [GOOD]], REFERENCES, ["bleu"], "ar")["bleu"]
     for label, interval in (("A", first.together), ("B", expected.together)):
         assert {key: found[label][key] for key in vars(interval)} == vars(interval)
     assert found["B"]["difference"] == expected.together.score - first.together.score
     assert (found["A"]["p_value"], found["B"]["p_value"], found["B"]["p_holm"]) == (None, *[expected.p_value] * 2)
     main(list(map(str, options)))
-    assert f"fr to en; {said}" in capsys.readouterr().out
+    assert "fr to en; approximate randomisation (Riezler" in capsys.readouterr().out
 
 
 def test_scores_that_runs_kept_are_shown_without_a_test(
@@ -248,8 +236,7 @@ def test_a_test_set_is_compared_by_the_scores_that_it_has(
 ) -> None:
     scored(poor, "news", "lc", "bleu", "chrf", "ter")
     scored(good, "news", "lc", "bleu", "chrf")
-    main([str(poor), str(good), "--format", "json"])
-    found = json.loads(capsys.readouterr().out)["tests"]
+    found = compared(capsys, poor, good)["tests"]
     assert {metric: list(by_label) for metric, by_label in found["news"]["metrics"].items()} == {
         "bleu": ["A", "B"],
         "chrf": ["A", "B"],
@@ -261,8 +248,8 @@ def test_a_test_set_is_compared_by_the_scores_that_it_has(
     assert expected > corpus_bleu(GOOD, [REFERENCES]).score
     assert "|case:lc|" in found["news"]["metrics"]["chrf"]["A"]["signature"]
     assert "|case:mixed|" in found["talks"]["metrics"]["chrf"]["A"]["signature"]
-    main([str(poor), str(good), "--test", "news", "--metrics", "chrf++", "--format", "json"])
-    assert list(json.loads(capsys.readouterr().out)["tests"]["news"]["metrics"]) == ["chrf++"]
+    found = compared(capsys, poor, good, "--test", "news", "--metrics", "chrf++")["tests"]
+    assert list(found["news"]["metrics"]) == ["chrf++"]
 
 
 def read_text(run: Path, **digests: str) -> None:
@@ -313,10 +300,8 @@ def test_scores_that_were_not_computed_alike_are_pointed_out(
     other = (good / "scores.json").read_text().replace("case:mixed", "case:lc").replace("|eff:no", "|eff:no|version:9")
     (good / "scores.json").write_text(other)
     assert not notes(capsys, poor, good, "--test-method", "none")  # versions do not matter
-    assert (
-        compared(capsys, poor, good, "--test-method", "none")["tests"]["news"]["metrics"]["bleu"]["B"]["difference"]
-        == 0
-    )
+    found = compared(capsys, poor, good, "--test-method", "none")["tests"]["news"]["metrics"]["bleu"]
+    assert found["B"]["difference"] == 0
 
 
 def test_scores_that_are_computed_anew_with_other_tokens_are_pointed_out(
@@ -343,10 +328,3 @@ def test_so_many_runs_that_no_difference_can_be_more_than_chance(
         "--test-method ar"
     )
     assert {each["verdict"] for each in found["tests"]["news"]["metrics"]["bleu"].values()} == {None, "may be chance"}
-
-
-def test_damaged_digests_are_named(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for damage in ("{", "[1]", '{"train": 1}'):
-        (good / "run.json").write_text(damage)
-        message = f"{good}/run.json: is not the identity of a run, so it is damaged; restore or delete it"
-        assert message in refused(capsys, poor, good)

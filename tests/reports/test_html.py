@@ -41,24 +41,10 @@ HOSTILE = ["</script>", "<!--<script>", "]]>", "&lt;", "\u2028", "$title ${data}
 
 @given(st.lists(st.sampled_from(HOSTILE) | st.text(), max_size=4))
 def test_any_text_comes_back_from_the_page_and_is_no_markup(texts: list[str]) -> None:
-    parts = Parts(page(" ".join(texts).encode(errors="replace").decode(), {"texts": texts}, "run.js"))
+    html = page(" ".join(texts).encode(errors="replace").decode(), {"texts": texts}, "run.js")
+    parts = Parts(html.encode().decode())  # half a pair of surrogates can be written, too
     assert json.loads(parts.content["data"]) == {"texts": texts}
-    assert set(parts.content) == {
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "page",
-        "noscript",
-        "data",
-        "script",
-    }
-
-
-def test_a_page_can_be_written_as_utf_8_whatever_it_holds() -> None:
-    assert "\\ud800" in page("t", {"texts": HOSTILE}, "run.js").encode().decode()
+    assert parts.content.keys() == Parts(page("", {"texts": []}, "run.js")).content.keys()
 
 
 def test_the_policy_allows_only_the_style_and_the_program_of_the_page() -> None:

@@ -16,7 +16,7 @@ from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.cleaning_report import cleaning_page
 from seq2seq.reports.diff_page import diff_page
 from seq2seq.reports.run_page import run_page
-from tests.reports.browsing import chromium, find, open_page, quiet, texts
+from tests.reports.browsing import chromium, find, open_page, point_at, press, quiet, texts
 from tests.reports.reported import REFERENCES, SOURCES, TRANSLATIONS, analysis, finished_run, unfinished_run
 
 OTHER = ["A dog is running.", "Two kids play.", TRANSLATIONS[2]]
@@ -125,15 +125,9 @@ def test_sentences_are_filtered_and_sorted(browser: Any, report: Path) -> None:
 
 def test_words_light_up_with_their_partners(browser: Any, report: Path) -> None:
     open_page(browser, report)
-    (first, *_) = find(browser, "article[data-number='1'] [data-word=s1]")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", first)
-    from selenium.webdriver import ActionChains
-
-    ActionChains(browser).move_to_element(first).perform()
+    point_at(browser, find(browser, "article[data-number='1'] [data-word=s1]")[0])
     assert texts(browser, ".lit") == ["chien", "dog"]
-    (article,) = find(browser, "article[data-number='1']")
-    browser.execute_script("arguments[0].focus()", article)
-    ActionChains(browser).send_keys("\ue014").perform()  # the arrow to the right
+    press(browser, "article[data-number='1']", "\ue014")  # the arrow to the right
     assert texts(browser, ".lit") == ["Un", "A"]
     quiet(browser, report)
 

@@ -134,7 +134,7 @@ def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: p
         (["-m", "seed=1", "resume=elsewhere"], "resume= goes on with one run, or with one sweep as it is; leave -m"),
         (["-m", "run_dir=a,b"], "run_dir is the directory of the whole sweep, which names those of its jobs"),
         (["-m", "seed=1", "resume=auto"], "resume=auto needs a directory that is the same at each start"),
-        (["-m", "optim.lr=-1"], "optim.lr=-1.0 must be above 0"),
+        (["-m", "optim.lr=-1"], "optim.lr=-1.0 must be a number above 0"),
         (["-m", "seed=1", "+optim.ler=1"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "optim.ler=1,2"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "seed=1", "run_dir=SEARCH"], "run_dir=SEARCH holds something else than a sweep; name another run_dir"),

@@ -150,7 +150,6 @@ WORKS = """
 import sys
 from pathlib import Path
 from seq2seq.artifacts.sweep_directory import SweepDirectory
-from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, read_search
 
 sweep = SweepDirectory(Path(sys.argv[1]))

@@ -155,7 +155,6 @@ def test_tensorboard_has_the_same(run):
     samples = [each.tensor_proto.string_val[0].decode() for each in events.Tensors("valid/samples/text_summary")]
     assert len(samples) == 2
     assert samples[-1].startswith("<table><tr><td>step<td>line<td>domain<td>source<td>")
-    assert "<td>ba $x^{$ be &lt;b&gt;<td>" in samples[-1]
     hparams = pytest.importorskip("tensorboard.plugins.hparams.plugin_data_pb2")
     content = events.summary_metadata["_hparams_/experiment"].plugin_data.content
     experiment = hparams.HParamsPluginData.FromString(content).experiment
@@ -181,9 +180,7 @@ def test_wandb_gets_text_of_the_corpus_only_if_it_is_asked_to(run, tagged_corpus
     changes = TAGGED | {"trainer.max_steps": 2, "trainer.val_every_n_steps": 2}
     train_with(tiny_config(tagged_corpus, tmp_path / "run", changes))
     wandb.teardown()
-    files = [file.read_bytes() for file in (tmp_path / "run/wandb").rglob("*") if file.is_file()]
     assert not has_text(tmp_path / "run/wandb", tagged_corpus)
-    assert not any(b"attention/line" in content for content in files)
     assert not [*(tmp_path / "run/wandb").rglob("*.png")]
     assert has_text(tmp_path / "run/tensorboard", tagged_corpus) and has_text(run.path / "wandb", tagged_corpus)
     (part,) = read_parts(tmp_path / "run")

@@ -17,7 +17,6 @@ from tests.training.launching import TRAIN, started, wait_for
 from tests.training.tiny_runs import arguments, checkpoint, train_here
 
 PLAIN_END: dict[str, Any] = {"data.test": "null", "decoding.beam_size": 1, "trainer.average_last": 0}
-SHORT = PLAIN_END | {"trainer.max_steps": 1}
 
 
 def test_a_run_that_died_before_its_first_checkpoint_leaves_its_directory_free(tmp_path: Path) -> None:

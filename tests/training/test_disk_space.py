@@ -4,12 +4,12 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.config import RunConfig
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import RunError
 from seq2seq.training.estimate import CheckpointSizes, check_disk_space
@@ -20,20 +20,14 @@ STATE, MODEL = 3_000_000_000, 1_000_000_000
 SIZES = CheckpointSizes(STATE, MODEL)
 
 
-class Usage(NamedTuple):
-    total: int
-    used: int
-    free: int
-
-
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[int], None]:
     """Lets the disk of the test's folder have so many bytes free."""
 
     def set_free(n_bytes: int, total: int = 10**12) -> None:
-        def usage(path: Path) -> Usage:
+        def usage(path: Path) -> SimpleNamespace:
             assert path.is_relative_to(tmp_path)
-            return Usage(total, total - n_bytes, n_bytes)
+            return SimpleNamespace(total=total, free=n_bytes)
 
         monkeypatch.setattr(shutil, "disk_usage", usage)
 
@@ -108,6 +102,13 @@ def test_what_a_continued_run_has_already_is_not_counted_again(disk: Any, warnin
     assert warnings_of() == []
     disk(STATE + 3 * MODEL - 1)
     assert "take up to 6.0 GB more" in warnings_of()[0]
+    disk(STATE + MODEL - 1)
+    with pytest.raises(RunError, match=r"the next save takes 4\.0 GB; make room$"):
+        warnings_of()
+    run.previous.unlink()
+    write(run, previous=STATE)  # a file of its own, in whose place `last` comes
+    disk(MODEL)
+    warnings_of()
     disk(MODEL - 1)
     with pytest.raises(RunError, match=r"the next save takes 1\.0 GB; make room$"):
         warnings_of()
@@ -139,7 +140,8 @@ SMALL = {
 def test_the_sizes_are_those_of_the_files(corpus: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     config = tiny_config(corpus, tmp_path / "run", SMALL | changes)
     train_with(config)
-    sizes, run = sizes_of(config), RunDirectory(tmp_path / "run")
+    module = TranslationModule(config, prepare(config).tokenizer, total_steps=0)
+    sizes, run = CheckpointSizes.of(module, config.trainer.precision), RunDirectory(tmp_path / "run")
     rest = 90_000 + checkpoint(run.path)["tokenizer"].numel()
     for files, size in (
         ((run.last, run.previous), sizes.state),
@@ -148,11 +150,6 @@ def test_the_sizes_are_those_of_the_files(corpus: Path, tmp_path: Path, changes:
         for file in files:
             assert size <= file.stat().st_size <= size + rest, file
     assert rest < sizes.model
-
-
-def sizes_of(config: RunConfig) -> CheckpointSizes:
-    module = TranslationModule(config, prepare(config).tokenizer, total_steps=0)
-    return CheckpointSizes.of(module, config.trainer.precision)
 
 
 def test_a_run_is_refused_before_anything_is_written(corpus: Path, tmp_path: Path, disk: Any) -> None:

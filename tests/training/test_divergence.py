@@ -13,7 +13,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import RunError
 from seq2seq.training import divergence as module
 from seq2seq.training.module import TranslationModule
-from tests.training.tiny_runs import checkpoint, tiny_config, train_with
+from tests.training.tiny_runs import checkpoint, tiny_config, train_with, values_of
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +43,9 @@ PLAIN_END = {"trainer.average_last": 0, "data.test": None, "decoding.beam_size":
 
 @pytest.mark.parametrize("optimizer", ["adamw", pytest.param("muon", marks=pytest.mark.nightly)])
 def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
-    corpus: Path, tmp_path: Path, optimizer: str, caplog: pytest.LogCaptureFixture
+    corpus: Path, tmp_path: Path, optimizer: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "MOST_SKIPPED", 3)  # in a row
     spoil = Spoil(4, 5, 9)
     changes = PLAIN_END | {"trainer.max_steps": 10, "optim.optimizer": optimizer}
     config = tiny_config(corpus, tmp_path / "run", changes)
@@ -55,8 +56,8 @@ def test_a_step_with_an_infinite_gradient_changes_nothing_and_is_counted(
         for key, values in state.items():
             for name, value in values.items():
                 assert not is_same or torch.equal(torch.as_tensor(value), torch.as_tensor(state_after[key][name]))
-    rows = [each for each in RunDirectory(tmp_path / "run").metrics() if each.name == "train/skipped_steps"]
-    assert [(each.step, each.value) for each in rows][:2] == [(4, 1), (5, 2)] and rows[-1].value == 3
+    skipped = values_of(config.run_dir, "train/skipped_steps")
+    assert list(skipped.items())[:2] == [(4, 1), (5, 2)] and skipped[10] == 3
     assert caplog.text.count("is skipped: its gradient is not finite") == 3
     assert checkpoint(config.run_dir)["skipped"] == [3, 0]
 
@@ -75,10 +76,3 @@ def test_many_in_a_row_end_a_run_that_cannot_go_back_and_what_is_saved_is_good(
     (start,) = RunDirectory(tmp_path / "run").provenance()["starts"]
     assert start["ended"].startswith("after step 8: training has diverged: ")
     assert all(weight.isfinite().all() for weight in saved["state_dict"].values())
-
-
-def test_fewer_do_not(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_SKIPPED", 5)
-    config = tiny_config(corpus, tmp_path / "run", PLAIN_END | {"trainer.max_steps": 12})
-    train_with(config, Spoil(2, 3, 4, 5, 7, 8, 9, 10))
-    assert checkpoint(config.run_dir)["global_step"] == 12

@@ -20,13 +20,9 @@ from tests.training.tiny_runs import SignalAt, arguments, checkpoint, tiny_confi
 from tests.training.two_ranks import needs_gloo, train_together
 
 
-@pytest.mark.parametrize("written", [512, "512"])
-def test_a_number_is_a_number_however_it_is_written(written: Any) -> None:
-    config = read_config({"batch": {"max_tokens": written}, "trainer": {"max_epochs": 1}})
+def test_a_number_may_be_written_as_text_and_other_words_are_refused() -> None:
+    config = read_config({"batch": {"max_tokens": "512"}, "trainer": {"max_epochs": 1}})
     assert (config.batch.max_tokens, config.batch.is_auto) == (512, False)
-
-
-def test_other_words_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"^batch.max_tokens='many' is neither a number nor auto; write one of them$"):
         read_config({"batch": {"max_tokens": "many"}, "trainer": {"max_epochs": 1}})
 

@@ -80,14 +80,6 @@ def test_a_signal_within_a_tracker_is_not_a_failure_of_it(stop, caplog):
     assert tracker.called == ["log_metrics", "finalize"] and not caplog.text
 
 
-def test_the_file_of_metrics_is_part_of_the_run(corpus, tmp_path):
-    opened = loggers.build_loggers(tiny_config(corpus, tmp_path), RunDirectory(tmp_path), -1, "")
-    (tmp_path / "metrics.csv").unlink()
-    (tmp_path / "metrics.csv").mkdir()
-    with pytest.raises(IsADirectoryError):
-        opened[0].log_metrics({"loss": 1.0}, 0)
-
-
 @needs_devices
 def test_event_files_on_a_full_disk_cost_the_event_files(corpus, tmp_path, monkeypatch, caplog):
     full = device(tmp_path, "full")
@@ -104,7 +96,6 @@ KILLS_THE_SERVICE = """
 import os, signal, subprocess, sys, logging
 from pathlib import Path
 import pytorch_lightning as pl
-from tests.training.launching import end_of, started
 from tests.training.tiny_runs import tiny_config, train_with
 
 class KillService(pl.Callback):

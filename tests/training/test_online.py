@@ -69,12 +69,6 @@ def let_fail(server: WandbServer, status: int) -> None:
     server.is_hanging, server.status = not status, status or 200
 
 
-def is_whole(run_dir: Path) -> bool:
-    """Whether the run came to its end, and `metrics.csv` has each step once."""
-    run = RunDirectory(run_dir)
-    return run.is_scored and [m.step for m in run.metrics() if m.name == "train/loss"] == list(range(1, N_STEPS + 1))
-
-
 def test_an_online_run_arrives_and_goes_on_under_its_id(
     server: WandbServer, corpus: Path, tmp_path: Path, caplog: Any
 ) -> None:
@@ -214,14 +208,15 @@ def test_a_server_that_fails_in_the_middle_costs_nothing(
 
     monkeypatch.setattr(wandb, "teardown", teardown_later)
     train_with(tiny_config(corpus, tmp_path / "run", WANDB), BreakAt(server, 2, 500), BreakAt(server, 4, 0))
-    assert is_whole(tmp_path / "run")
+    local, steps = RunDirectory(tmp_path / "run"), list(range(1, N_STEPS + 1))
+    assert local.is_scored and [each.step for each in local.metrics() if each.name == "train/loss"] == steps
     (told,) = re.findall(
         r"W&B failed \(TimeoutError: its server did not take all in time; .*: wandb (.*?)\);", caplog.text
     )
     uploading = [sys.executable, "-m", "wandb", *shlex.split(told)]
     subprocess.run(uploading, env=wandb_access.environment(), check=True, capture_output=True)
     ((_, run),) = server.runs.items()
-    assert [row["trainer/global_step"] for row in run.history if "train/loss" in row] == list(range(1, N_STEPS + 1))
+    assert [row["trainer/global_step"] for row in run.history if "train/loss" in row] == steps
     assert run.summary["ended"] and run.exit_code == 0
     assert not any(is_told_text(content, corpus) for content in server.received)  # nobody asked for that
 

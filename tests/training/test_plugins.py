@@ -9,12 +9,10 @@ import pytest
 import torch
 
 import seq2seq
-from seq2seq.artifacts.checkpoint import read_checkpoint, write_model
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.config import ModelConfig, RunConfig, TrainerConfig, read_config
-from seq2seq.errors import CheckpointError, ConfigError, PluginError
-from seq2seq.export.conversion import check_convertible
+from seq2seq.config import RunConfig, TrainerConfig, read_config
+from seq2seq.errors import ConfigError, PluginError
 from seq2seq.plugins import VARIABLE, import_plugins
 from tests.plugged import KEYS, plugged, unplug
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_in_parts, train_with
@@ -138,25 +136,13 @@ def test_a_plugin_that_is_installed_is_imported_when_a_name_is_not_built_in(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (
-            ["plugins=[mine]", "optim.loss=fokal"],
-            r"optim.loss='fokal' is not one of cross_entropy, focal; plugins=",
-        ),
+        (["plugins=[mine]", "optim.loss=fokal"], r"optim.loss='fokal' is not one of cross_entropy, focal; plugins="),
         (["plugins=[mine]", "model.positions=w"], r"model.positions='w' is not one of sinusoidal, .*, none, weighted;"),
-        (
-            ["model.attention=distances"],
-            r"model.attention='distances' is not one of scaled, unscaled, additive;",
-        ),
-        (
-            ["plugins=[yours]"],
-            r"the plugin yours is not on Python's path; install it, or add its folder to ",
-        ),
+        (["model.attention=distances"], r"model.attention='distances' is not one of scaled, unscaled, additive;"),
+        (["plugins=[yours]"], r"the plugin yours is not on Python's path; install it, or add its folder to "),
         (["plugins=[mine.losses]"], r"the plugin mine.losses is not on Python's path"),
         (["plugins=[faulty]"], r"the plugin faulty fails \(ZeroDivisionError: division by zero\); correct it$"),
-        (
-            ["plugins=[needy]"],
-            r"the plugin needy fails \(ModuleNotFoundError: No module named 'nowhere'\);",
-        ),
+        (["plugins=[needy]"], r"the plugin needy fails \(ModuleNotFoundError: No module named 'nowhere'\);"),
         (["plugins=[taking]"], r"^model.positions: a plugin adds 'learned', which is built in; give it another name$"),
         (["plugins=['']"], r"the plugin  ?fails"),
     ],
@@ -179,17 +165,3 @@ def test_a_stored_name_that_could_do_harm_in_a_shell_is_not_repeated_as_a_remedy
     with pytest.raises(ConfigError) as refused:
         read_config(stored)
     assert str(refused.value) == f"plugins: {name!r} is no name of a module, such as mine or mine.losses"
-
-
-def test_a_model_without_its_plugin_and_its_name_says_what_it_lacks(run_with_all: Path, tmp_path: Path) -> None:
-    """The name was put into the dict by hand, as in a notebook."""
-    saved = read_checkpoint(run_with_all / "checkpoints" / "model.ckpt").model
-    nameless = dataclasses.replace(saved, config={**saved.config, "plugins": []})
-    write_model(nameless, tmp_path / "model.ckpt", 1)
-    with pytest.raises(CheckpointError, match=r"model.positions='weighted' is not one of sinusoidal"):
-        TrainedModel.read(tmp_path / "model.ckpt")
-
-
-def test_ctranslate2_refuses_what_it_does_not_have() -> None:
-    with pytest.raises(CheckpointError, match=r"model.positions=weighted, model.attention=distances cannot be conv"):
-        check_convertible(ModelConfig(positions="weighted", attention="distances"))

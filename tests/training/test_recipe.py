@@ -10,7 +10,7 @@ import yaml
 from seq2seq.config.compose import composed
 from seq2seq.errors import TokenizerError
 from seq2seq.training.composed import keys_set_by, run_of
-from seq2seq.training.recipe import SHARE_OF_TRAINING, SIZES, Recipe, Text, Values, choose, with_recipe
+from seq2seq.training.recipe import SIZES, Recipe, Text, Values, choose, with_recipe
 from tests.training.tiny_runs import command, write_corpus
 
 
@@ -83,15 +83,8 @@ def test_where_there_is_time_for_few_steps_each_is_smaller() -> None:
     assert chosen(1000, 10).values["batch.max_tokens"] == 2048
 
 
-def test_a_faster_machine_is_given_more_epochs_in_the_same_time() -> None:
-    slow, fast = (chosen(30_000, 1, speed).values["model.dropout"] for speed in (500, 10_000))
-    assert float(slow) < float(fast)
-
-
 def test_the_time_is_that_of_training_and_of_what_follows() -> None:
-    values = chosen(30_000, 2).values
-    assert values["trainer.max_time"] == "00:01:51:36"
-    assert 2 * SHARE_OF_TRAINING[1] * 3600 == 1 * 3600 + 51 * 60 + 36
+    assert chosen(30_000, 2).values["trainer.max_time"] == "00:01:51:36"  # 93% of it
     assert chosen(30_000, 50).values["trainer.max_time"].startswith("01:22:30")  # type: ignore[union-attr]
 
 

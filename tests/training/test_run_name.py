@@ -20,11 +20,6 @@ def test_what_decides_nothing_is_left_out() -> None:
     )
 
 
-def test_a_name_tells_no_secret() -> None:
-    words = ["data.train=http://ann:S3cret@host/train", "seed=2"]
-    assert run_name("demo", words, TIME) == "demo data.train=http://***@host/train seed=2 (11-24 09:05)"
-
-
 def test_a_name_stays_short() -> None:
     name = run_name("demo", [f"data.train=[{'x' * 300}]"], TIME)
     assert name == f"demo data.train=[{'x' * 65}... (11-24 09:05)"

@@ -63,10 +63,7 @@ def test_checkpoints_are_whole_and_belong_to_no_number_of_processes(corpus, tmp_
     config = tiny_config(corpus, run_dir, CHANGES)
     weights, nlls = plain_loop(config, n_ranks=2, n_steps=n_steps)
     last = checkpoint(run_dir)
-    for (
-        name,
-        weight,
-    ) in weights.items():  # Muon rounds to bf16, where a last digit of a sum decides about 0.4% of a step
+    for name, weight in weights.items():  # Muon rounds to bf16: a last digit of a sum decides about 0.4% of a step
         torch.testing.assert_close(last["state_dict"][f"model.{name}"], weight, rtol=1e-3, atol=1e-4)
     losses = [each.value for each in RunDirectory(run_dir).metrics() if each.name == "train/loss"]
     assert losses == pytest.approx(nlls, rel=1e-4)

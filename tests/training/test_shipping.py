@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,6 @@ def test_a_run_shows_what_it_came_from_and_what_it_made(
     assert [start["command"][0] for start in noted["starts"]] == ["train.py"] * 2
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     assert noted["starts"][0]["code"].get("commit", "") == commit.stdout.strip()
-    assert noted["starts"][0]["packages"]["torch"] == version("torch")
     assert noted["corpus"] == RunDirectory(run_dir).corpus() and len(noted["corpus"]["train"]) == 2
     assert noted["tokenizer"] == TrainedModel.read(run_dir).tokenizer.fingerprint
     assert noted["data_report"]["splits"]["train"]["pairs_kept"] == 300
@@ -86,9 +84,7 @@ def test_a_run_shows_what_it_came_from_and_what_it_made(
         found = without_ends(checkpoint(run_dir, name)["provenance"])
         assert found in (without_ends(noted), without_ends(noted | {"starts": noted["starts"][:1]}))
     assert without_ends(checkpoint(run_dir)["provenance"]) == without_ends(noted)
-    run = read_run(run_dir)
-    assert without_ends(run["config"])["starts"] == without_ends(noted)["starts"]
-    assert [row["trainer/global_step"] for row in run["history"] if "train/loss" in row] == list(range(1, 6))
+    assert without_ends(read_run(run_dir)["config"])["starts"] == without_ends(noted)["starts"]
     for file in [*run_dir.glob("wandb/**/*"), *run_dir.glob("*")]:
         assert not file.is_file() or b"geheim" not in file.read_bytes(), file
 

@@ -12,15 +12,14 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.dataset.batches import Batch
 from seq2seq.errors import ConfigError
 from seq2seq.tokenizer import Tokenizer
-from seq2seq.training.processes import TrainingInterrupted
 from seq2seq.training.teacher import Teacher
 from tests.plugged import plugged
 from tests.training.tiny_runs import (
     STUDENT,
-    SignalAt,
     checkpoint,
     tiny_config,
     train_here,
+    train_in_parts,
     train_with,
     write_wrong_corpus,
 )
@@ -50,12 +49,8 @@ def test_it_is_no_part_of_the_run(trained_run: Path, wrong: Path, tmp_path: Path
     ends = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "data.test": None, "data.max_sentence_tokens": 40}
     changes = STUDENT | ends | {"teacher": str(trained_run)}
     train_with(tiny_config(wrong, tmp_path / "unbroken", changes))
-    stopped = tiny_config(wrong, tmp_path / "stopped", changes)
-    with pytest.raises(TrainingInterrupted):
-        train_with(stopped, SignalAt(2))
-    train_with(stopped, resume=True)
-    alone = tiny_config(wrong, tmp_path / "alone", {**changes, "teacher": "", "finetune": str(trained_run)})
-    train_with(alone)
+    train_in_parts(tiny_config(wrong, tmp_path / "stopped", changes), 2)
+    train_with(tiny_config(wrong, tmp_path / "alone", changes | {"teacher": "", "finetune": str(trained_run)}))
     states = [checkpoint(tmp_path / name)["state_dict"] for name in ("unbroken", "stopped", "alone")]
     assert states[0].keys() == states[2].keys()
     for name, weight in states[0].items():

@@ -51,21 +51,19 @@ def let_fit(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "fits", lambda module, shape, *_: shape.n_pairs * shape.n_tgt <= most)
 
 
+@pytest.mark.parametrize(
+    ("most", "told"),
+    [
+        (60, "=160 needs .*, or use batch.max_tokens=40 batch.accumulate=12, "),  # 160 / 4, with something to spare
+        (0, "cannot hold data.max_sentence_tokens=30; lower both, or use a smaller model"),  # not even a sentence fits
+    ],
+)
 def test_a_run_that_does_not_fit_is_told_keys_with_which_it_would(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, told: str
 ) -> None:
-    let_fit(60, monkeypatch)  # and 160 / 4 with something to spare
-    config = tiny_config(corpus, tmp_path / "run", FEW_STEPS | {"batch.accumulate": 3})
-    with pytest.raises(RunError, match=r"=160 needs .*, or use batch.max_tokens=40 batch.accumulate=12, "):
-        train_with(config)
-
-
-def test_a_sentence_that_alone_is_too_large_names_what_makes_it_so(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    let_fit(0, monkeypatch)
-    with pytest.raises(RunError, match=r"cannot hold data.max_sentence_tokens=30; lower both, or use a smaller model"):
-        train_with(tiny_config(corpus, tmp_path / "run", FEW_STEPS))
+    let_fit(most, monkeypatch)
+    with pytest.raises(RunError, match=told):
+        train_with(tiny_config(corpus, tmp_path / "run", FEW_STEPS | {"batch.accumulate": 3}))
 
 
 def test_a_resumed_run_that_does_not_fit_says_how_to_go_on(

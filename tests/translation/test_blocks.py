@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.translation.blocks import Block, arrivals, block_size, cut
+from seq2seq.translation.blocks import Block, arrivals, cut
 from seq2seq.translation.forms.piece import Piece
 
 LINES = st.lists(st.text("ab ", max_size=9), max_size=40)
@@ -103,8 +103,3 @@ def test_lines_that_come_when_they_come() -> None:
     assert next(each for each in found if each is not None) == "b"
     with pytest.raises(ValueError, match="mine"):
         list(found)
-
-
-def test_a_block_has_text_for_some_batches() -> None:
-    assert block_size(8192, 5) == 117_964
-    assert block_size(1, 1000) == 1

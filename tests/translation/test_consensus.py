@@ -1,6 +1,5 @@
 """The mean of sacreBLEU's own sentence scores, computed faster."""
 
-import itertools
 import statistics
 
 import pytest
@@ -27,12 +26,6 @@ texts = st.lists(st.text(alphabet="ab .,é", max_size=12), min_size=2, max_size=
 )
 
 
-def test_of_two_texts_it_is_the_score_of_sacrebleu() -> None:
-    for one, other in itertools.product(TEXTS, repeat=2):
-        scores = [SACREBLEU.sentence_score(a, [b]).score for a, b in ((one, other), (other, one))]
-        assert consensus([one, other]) == pytest.approx(scores, abs=1e-9)
-
-
 @given(texts=texts)
 def test_it_is_the_mean_over_all_others(texts: list[str]) -> None:
     expected = [
@@ -42,9 +35,7 @@ def test_it_is_the_mean_over_all_others(texts: list[str]) -> None:
     assert consensus(texts) == pytest.approx(expected, abs=1e-9)
 
 
-def test_what_most_say_wins_and_what_is_alone_gets_nothing() -> None:
-    scores = consensus(["the cat sleeps", "a dog barks", "the cat sleeps", "the cat slept"])
-    assert scores[0] == scores[2] == max(scores) and min(scores) == scores[1]
+def test_what_is_alone_gets_nothing() -> None:
     assert consensus(["the cat"]) == [0.0] and consensus([]) == []
 
 

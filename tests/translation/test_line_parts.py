@@ -44,12 +44,6 @@ def test_the_best_combinations_are_those_that_trying_all_finds(
     assert best[0].ranks == [0] * len(parts)
 
 
-def test_one_part_keeps_its_hypotheses_as_they_are() -> None:
-    found = hypotheses([(True, -1), (True, -3), (False, -2)])
-    best = best_combinations([found], [7], 5)
-    assert [(each.ranks, each.score) for each in best] == [([0], -1.0), ([1], -3.0), ([2], -2.0)]
-
-
 def test_a_line_of_very_many_parts_takes_no_time() -> None:
     found = [hypotheses([(True, -1), (True, -2)])] * 20_000
     best = best_combinations(found, [1] * 20_000, 3)

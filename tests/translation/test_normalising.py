@@ -1,13 +1,11 @@
 """Lines as a model reads them, with the tokenizer of a model and hostile text."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig
 from seq2seq.dataset.seen import Looks
 from seq2seq.tokenizer import Tokenizer
@@ -106,10 +104,6 @@ def test_nothing_inside_a_thing_is_replaced(normaliser: Normaliser) -> None:
     ("line", "source"),
     [
         ("12 345,67 €", ""),
-        ("!" * 30, ""),
-        ("--- *** 1.2.3", ""),
-        ("(b)", ""),
-        ("ب", ""),
         ("<b>12</b> {x}", ""),
         ("Le chien. 12345. Un chat dort. 6!", "Le chien. Un chat dort."),
         ("Le chien. 12 <b>%s</b> 6000. Un chat dort.", "Le chien. Un chat dort."),
@@ -138,13 +132,9 @@ def test_turkish_keeps_its_case() -> None:
     assert Normaliser(config, tokenizer(), LOOKS, "always").read("UN CHAT DORT.").styled == []
 
 
-def test_a_headline_is_read_with_fewer_pieces(trained_run: Path) -> None:
-    model = TrainedModel.read(trained_run)
-    normaliser = Normaliser(model.config, model.tokenizer, None, "auto")
-    assert normaliser.read("BA BE BI.").source.text == "Ba be bi."
-    assert normaliser.read("BA BE BI.", keeps_case=True).source.text == "BA BE BI."
-    folded = Normaliser(model.config, of_lower_case(), None, "auto")
-    assert folded.read("UN CHAT DORT.").changes == []  # the tokenizer makes all letters small
+def test_a_headline_stays_if_the_tokenizer_makes_all_letters_small() -> None:
+    folded = Normaliser(RunConfig(), of_lower_case(), None, "auto")
+    assert folded.read("UN CHAT DORT.").changes == []
 
 
 def of_lower_case() -> Tokenizer:

@@ -110,25 +110,23 @@ def started_with(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> 
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_process_that_nobody_launched_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert launched() is None
-    assert started_with(monkeypatch, TORCHRUN | {"WORLD_SIZE": "1"}) is None
-
-
-@pytest.mark.usefixtures("alone")
-def test_a_batch_script_is_no_process_of_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    """sbatch sets these before anybody calls srun."""
-    assert started_with(monkeypatch, {"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}) is None
-    assert started_with(monkeypatch, {"SLURM_STEP_NUM_TASKS": "1"}) is None  # srun --pty bash
-
-
-@pytest.mark.usefixtures("alone")
-def test_torchrun_and_srun_say_who_this_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert started_with(monkeypatch, SRUN) == Process(1, 2, 12)
-    assert started_with(monkeypatch, SRUN | {"SLURM_NODEID": "3"}) == Process(1, 1, 12)
-    assert started_with(monkeypatch, TORCHRUN) == Process(1, 2, n_cores())
-    monkeypatch.delenv("LOCAL_WORLD_SIZE")
-    assert started_with(monkeypatch, {}) == Process(1, 6, n_cores())
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, None),
+        (TORCHRUN | {"WORLD_SIZE": "1"}, None),
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}, None),  # sbatch, before anybody calls srun
+        ({"SLURM_STEP_NUM_TASKS": "1"}, None),  # srun --pty bash
+        (SRUN, Process(1, 2, 12)),
+        (SRUN | {"SLURM_NODEID": "3"}, Process(1, 1, 12)),
+        (SRUN | TORCHRUN, Process(1, 2, n_cores())),
+        ({"RANK": "5", "WORLD_SIZE": "6", "LOCAL_RANK": "1"}, Process(1, 6, n_cores())),
+    ],
+)
+def test_torchrun_and_srun_say_who_this_is(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: Process | None
+) -> None:
+    assert started_with(monkeypatch, variables) == expected
 
 
 def test_cores_are_shared_out_unless_srun_has_done_so(monkeypatch: pytest.MonkeyPatch) -> None:

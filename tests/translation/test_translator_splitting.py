@@ -20,16 +20,6 @@ def paragraph(seed: int, n: int) -> str:
     return "".join(f"{src}{drawn.choice(SPACES)}" for src in sources).rstrip()
 
 
-def test_sentences_of_a_line_are_translated_one_by_one(trained: Translator) -> None:
-    line = paragraph(1, 3)
-    (found,) = trained.translate([f" {line}\t"])
-    assert len(found.parts) == 3
-    alone = texts(trained.translate(found.parts))
-    spaces = re.findall(r"(?<=\.)\s+", line)
-    assert found.text == f"{alone[0]}{spaces[0]}{alone[1]}{spaces[1]}{alone[2]}"
-    assert kinds(found) == []
-
-
 def test_never_splitting_leaves_the_line_to_the_model(trained: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless it is too long for the model. Other ways of splitting take sentences apart that fit together, too."""
     line = paragraph(1, 2)

@@ -43,13 +43,6 @@ def test_progress_gives_the_speed_and_the_time_that_is_left(clock: Clock, capsys
     assert capsys.readouterr().err == "5,000 of 5,000 lines, 400.0 lines/s, 0:00:00 left"
 
 
-def test_of_a_stream_only_the_speed_is_known(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    watching = Watch(None, is_quiet=False, shows_progress=True)
-    clock.now_s += 4
-    watching.count_found(10)
-    assert capsys.readouterr().err == "10 lines, 2.5 lines/s"
-
-
 def test_progress_is_shown_at_most_twice_a_second(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     watching = Watch(None, is_quiet=False, shows_progress=True)
     for _ in range(100):  # 10 seconds

@@ -10,7 +10,7 @@ from seq2seq.corpus.named import test_sets
 from seq2seq.corpus.named.catalogue import Corpus, Download, Table, Text, nearest
 from seq2seq.corpus.named.library import Library
 from seq2seq.corpus.named.unpack import unpack
-from seq2seq.corpus.sources import COMPRESSIONS, Source
+from seq2seq.corpus.sources import Source, compression_of
 from seq2seq.corpus.split import split_corpus
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError
@@ -81,8 +81,7 @@ def _from_archive(library: Library, corpus: Corpus, part: str, texts: Mapping[st
 
 def _file_name(part: str, language: str, members: Sequence[str]) -> str:
     """A flat name; a compressed member stays compressed."""
-    suffix = Path(members[0]).suffix if Path(members[0]).suffix in COMPRESSIONS else ""
-    return f"{part.replace('/', '_')}.{language}{suffix}"
+    return f"{part.replace('/', '_')}.{language}{compression_of(Path(members[0]))}"
 
 
 def _split(library: Library, corpus: Corpus, table: Table) -> Path:

@@ -4,7 +4,6 @@ A pattern that takes the square of 100,000 characters runs into the limit, which
 """
 
 import random
-import signal
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,6 +17,7 @@ from seq2seq.corpus.cleaning.measures import RULES, Pair, n_letters, normal_form
 from seq2seq.corpus.cleaning.near import sketches
 from seq2seq.corpus.cleaning.repair import repaired
 from seq2seq.corpus.groups import comparable
+from tests.effort import no_hang
 from tests.nightly import IS_NIGHTLY
 
 LENGTH = 100_000
@@ -50,16 +50,9 @@ WORK = {rule.name: lambda text, rule=rule: rule.measure(Pair(text, "x", "en", "f
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORK)
 def test_the_work_grows_with_the_length_of_a_line(name):
-    def stop(*_):
-        raise AssertionError(f"{name} did not come to an end")
-
-    signal.signal(signal.SIGALRM, stop)
     for line in lines():
-        signal.alarm(LIMIT_S)
-        try:
+        with no_hang(LIMIT_S):
             WORK[name](line)
-        finally:
-            signal.alarm(0)
 
 
 def test_a_truncated_tag_with_many_attributes_comes_to_an_end():

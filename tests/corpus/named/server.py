@@ -91,10 +91,6 @@ def status(code: int, **headers: str) -> Fault:
     return lambda answering, _: answering.end(code, **headers)
 
 
-def instead(content: bytes) -> Fault:
-    return lambda answering, _: answering.give(content)
-
-
 def silent(answering: Answering, content: bytes) -> None:
     """Say nothing until the other side hangs up."""
     answering.rfile.read(1)

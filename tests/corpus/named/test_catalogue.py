@@ -61,12 +61,10 @@ def test_a_file_of_ones_own_adds_names_and_replaces_others(tmp_path: Path) -> No
             {"corpus": {}},
             r"own.yaml: object contains unknown field `corpus`; do you mean corpora\?; known are corpora; d",
         ),
-        ({"rewrite": {}}, r"own.yaml: object contains unknown field `rewrite`; known are corpora"),
         ({"corpora": ["a"]}, r"own.yaml.corpora: expected keys with values, got a list; docs/corpora.md has the form$"),
         ({"corpora": {"A b": {}}}, r"A b: a name has letters, digits, _, - and . only"),
         ({"corpora": {"a": {}}}, "own.yaml: a: has neither or both of `parts` and `table`"),
         ({"corpora": {"a": 3}}, "own.yaml: a: expected keys with values, got `int`"),
-        ({"corpora": {"a": {"licence": 3}}}, r"own.yaml: a.licence: expected `str`, got `int`"),
         ({"corpora": {"a": {"licence": "\x1b[2J"}}}, r"own.yaml: a.licence: expected `str` matching regex"),
         ({"corpora": {"a": {"parts": {"\x1b[2J": PART}}}}, "own.yaml: a: expected `str` matching regex"),
         *(

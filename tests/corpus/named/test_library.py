@@ -110,9 +110,7 @@ def test_offline_names_the_command_that_fetches(server: Server, tmp_path: Path) 
     assert offline.download(wanted, "mine") == path
 
 
-def test_the_environment_makes_a_library_offline(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_makes_a_library_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for value, is_offline in (("1", True), ("0", False), ("", False)):
         monkeypatch.setenv("SEQ2SEQ_OFFLINE", value)
         assert library_of(tmp_path).is_offline == is_offline
@@ -190,7 +188,7 @@ def test_a_cache_that_cannot_be_written_is_named(server: Server, tmp_path: Path)
         library_of(tmp_path).download(pinned(server), "mine")
 
 
-def test_what_is_made_is_made_once_and_whole(server: Server, tmp_path: Path) -> None:
+def test_what_is_made_is_made_once_and_whole(tmp_path: Path) -> None:
     library = library_of(tmp_path)
     made: list[Path] = []
 
@@ -212,7 +210,7 @@ def test_what_is_made_is_made_once_and_whole(server: Server, tmp_path: Path) -> 
     assert all(kept.files for kept in library.kept())
 
 
-def test_a_cut_by_a_full_disk_is_told(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_by_a_full_disk_is_told(tmp_path: Path) -> None:
     library = library_of(tmp_path)
 
     def make(folder: Path) -> None:

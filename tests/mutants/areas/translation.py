@@ -340,7 +340,7 @@ MUTANTS = [
     Mutant(
         fault="plain text is written under the name of compressed text",
         file="seq2seq/translation/destination.py",
-        text="if output.suffix in COMPRESSIONS:",
+        text="if compression_of(output):",
         becomes="if False:",
         tests=["tests/commands/test_outputs.py::test_nothing_that_is_needed_is_replaced"],
     ),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import random
 from typing import Any
 
 import torch
@@ -15,6 +16,15 @@ from seq2seq.vocabulary import EOS
 
 SENTENCES = ["Un chat dort.", "Le chien de la voisine court après la balle rouge.", "Oui !", "Où est la gare ?"]
 DEFAULT = ModelConfig(d_model=24, n_heads=3, d_ff=40, n_encoder_layers=1, n_decoder_layers=2, max_length=50)
+
+# Some sentences as random tokens, and as many translations.
+_DRAWN = random.Random(4)
+SOURCES, TARGETS = (
+    [[_DRAWN.randrange(4, 310) for _ in range(n)] for n in lengths]
+    for lengths in ((1, 2, 3, 5, 8, 2, 4, 13), (3, 1, 7, 2, 9, 4, 5, 2))
+)
+GREEDY = DecodingConfig(beam_size=1, max_length_a=1.0, max_length_b=5)
+BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ It stops as CTranslate2 does, when `patience` x `beam_size` hypotheses have ende
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 
@@ -11,7 +12,12 @@ from seq2seq.config import DecodingConfig
 from seq2seq.decoding import Hypothesis
 from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS
-from tests.decoding.reference import by_score, constrained, penalty
+from tests.decoding.reference import assert_same, by_score, constrained, penalty
+
+
+def assert_alike(found: Sequence[Sequence[Hypothesis]], expected: Sequence[Sequence[Hypothesis]]) -> None:
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs, tolerance=1e-4)
 
 
 def next_log_probs(model: Transformer, source: list[int], tokens: list[int], config: DecodingConfig) -> list[float]:

@@ -41,21 +41,27 @@ def torch_engine(engine: Engine) -> PyTorchEngine:
 
 
 @pytest.mark.parametrize(
-    ("threads", "workers", "expected"),
+    ("threads", "workers", "as_threads", "as_processes"),
     [
-        (1, 0, (1, 1)),
-        (3, 0, (3, 1)),
-        (9, 0, (MOST_THREADS, 9 // MOST_THREADS)),
-        (6, 2, (2, 3)),
-        (1, 3, (3, 1)),
-        (7, 1, (1, 7)),
+        (1, 0, (1, 1, False), (1, 1, False)),  # nothing to share out
+        (3, 0, (3, 1, False), (3, 1, True)),
+        (9, 0, (MOST_THREADS, 9 // MOST_THREADS, False), (9, 1, True)),
+        (6, 2, (2, 3, False), (2, 3, False)),  # a forked process cannot have threads of its own
+        (3, 2, (2, 1, False), (2, 1, True)),
+        (2, 3, (3, 1, False), (3, 1, True)),
+        (7, 1, (1, 7, False), (1, 7, False)),
     ],
 )
 def test_threads_are_shared_out_to_workers(
-    model: TrainedModel, threads: int, workers: int, expected: tuple[int, int]
+    model: TrainedModel,
+    threads: int,
+    workers: int,
+    as_threads: tuple[int, int, bool],
+    as_processes: tuple[int, int, bool],
 ) -> None:
-    engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, **CPU)))
-    assert (engine.n_workers, engine.threads_per_worker) == expected
+    for forks, expected in ((False, as_threads), *([(True, as_processes)] if loading.CAN_FORK else [])):
+        engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, forks=forks, **CPU)))
+        assert (engine.n_workers, engine.threads_per_worker, engine.forks) == expected
 
 
 @pytest.mark.parametrize("option", ["threads", "workers"])
@@ -63,25 +69,6 @@ def test_more_threads_or_workers_than_any_machine_has_are_refused(model: Trained
     options: dict[str, Any] = {option: MOST_AT_ONCE + 1, **CPU}
     with pytest.raises(ConfigError, match=rf"{option}=1025 is more than 1024; give as many as this machine has cores"):
         load_engine([model], EngineOptions(**options))
-
-
-@pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
-@pytest.mark.parametrize(
-    ("threads", "workers", "expected"),
-    [
-        (1, 0, (1, 1, False)),  # nothing to share out
-        (9, 0, (9, 1, True)),
-        (3, 2, (2, 1, True)),
-        (2, 3, (3, 1, True)),
-        (6, 2, (2, 3, False)),  # a forked process cannot have threads of its own
-    ],
-)
-def test_workers_of_one_thread_may_be_processes(
-    model: TrainedModel, threads: int, workers: int, expected: tuple[int, int, bool]
-) -> None:
-    engine = torch_engine(load_engine([model], EngineOptions(threads=threads, workers=workers, forks=True, **CPU)))
-    assert (engine.n_workers, engine.threads_per_worker, engine.forks) == expected
-    assert not load_engine([model], EngineOptions(threads=threads, workers=workers, **CPU)).forks
 
 
 def test_threads_are_as_many_as_cores_by_default(model: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +146,6 @@ def test_auto_chooses_bfloat16_only_where_it_is_multiplied(
         ({"engine": "steam"}, "engine='steam' is not one of auto, torch, ctranslate2"),
         ({"device": "abacus"}, "no device 'abacus' here; use auto or cpu"),
         ({"device": ""}, "no device '' here"),
-        ({"precision": "int3"}, "precision='int3' is not one of auto, float32, bfloat16, float16; others need"),
         ({"precision": "int8"}, "others need --engine ctranslate2"),
     ],
 )

@@ -14,6 +14,7 @@ from seq2seq.translation.engines import Sentence, pytorch
 from seq2seq.translation.engines.pytorch import PackedLinear, PyTorchEngine, join_products, pack
 from seq2seq.vocabulary import BOS
 from tests.translation.engines.models import random_model
+from tests.translation.engines.reference import assert_alike
 
 VARIANTS: list[dict[str, Any]] = [
     {"activation": "relu"},
@@ -134,6 +135,4 @@ def test_without_the_operators_the_model_stays_as_it_is(operators: Any, monkeypa
     model = random_model()
     found = PyTorchEngine([model], torch.device("cpu"), "float32").decode(sentences, config)
     assert not any(isinstance(module, PackedLinear) for module in model.modules())
-    for ours, theirs in zip(found, expected, strict=True):
-        assert [h.tokens for h in ours] == [h.tokens for h in theirs]
-        assert [h.log_prob for h in ours] == pytest.approx([h.log_prob for h in theirs], abs=1e-4)
+    assert_alike(found, expected)

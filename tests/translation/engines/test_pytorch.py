@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,23 +10,17 @@ import pytest
 import torch
 
 from seq2seq.config import DecodingConfig
-from seq2seq.decoding import Hypothesis
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
-from seq2seq.translation.engines import Engine, Needs, Sentence
+from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines.pytorch import PyTorchEngine
 from seq2seq.vocabulary import BOS, EOS, PAD, UNK
-from tests.translation.engines.models import random_model
-from tests.translation.engines.reference import next_log_probs
+from tests.translation.engines.models import BEAM, GREEDY, SOURCES, TARGETS, random_model
+from tests.translation.engines.reference import assert_alike, next_log_probs
 
 pytestmark = pytest.mark.slow
 
 CPU = torch.device("cpu")
-RANDOM = random.Random(4)
-SOURCES = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (1, 2, 3, 5, 8, 2, 4, 13)]
-TARGETS = [[RANDOM.randrange(4, 310) for _ in range(n)] for n in (3, 1, 7, 2, 9, 4, 5, 2)]
-GREEDY = DecodingConfig(beam_size=1, max_length_a=1.0, max_length_b=5)
-BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
 SAMPLING = dataclasses.replace(GREEDY, sampling=True, n_best=3)
 
 
@@ -39,20 +32,8 @@ def engine(*models: Transformer, precision: str = "float32") -> PyTorchEngine:
     return PyTorchEngine(models or [model()], CPU, precision)
 
 
-def test_a_gpu_gets_larger_batches() -> None:
-    on_gpu = PyTorchEngine([model()], torch.device("meta"), "float32")  # stands for one
-    assert (engine().max_batch_tokens, on_gpu.max_batch_tokens) == (8192, 32_768)
-
-
 def sentences() -> list[Sentence]:
     return [Sentence(source, number=i) for i, source in enumerate(SOURCES)]
-
-
-def assert_alike(found: Sequence[Sequence[Hypothesis]], expected: Sequence[Sequence[Hypothesis]]) -> None:
-    for ours, theirs in zip(found, expected, strict=True):
-        assert [(h.tokens, h.finished) for h in ours] == [(h.tokens, h.finished) for h in theirs]
-        assert [h.log_prob for h in ours] == pytest.approx([h.log_prob for h in theirs], abs=1e-4)
-        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
 
 
 def mean_probs(models: Sequence[Transformer], source: list[int], tokens: list[int]) -> list[float]:
@@ -90,38 +71,6 @@ def test_hypotheses_have_the_log_probability_that_the_model_gives_their_tokens(
             steps = [next_log_probs(plain, source, whole[:i], config)[token] for i, token in enumerate(whole)]
             assert hypothesis.log_prob == pytest.approx(sum(steps), abs=1e-4)
             assert hypothesis.score == pytest.approx(sum(steps) / len(whole), abs=1e-4)
-
-
-@pytest.mark.parametrize("config", [GREEDY, BEAM, SAMPLING])
-def test_batch_size_and_order_change_nothing(config: DecodingConfig) -> None:
-    tested = engine()
-    together = tested.decode(sentences(), config)
-    assert_alike(tested.decode(sentences()[::-1], config), together[::-1])
-    assert_alike([tested.decode([each], config)[0] for each in sentences()], together)
-    assert any(h.finished for hypotheses in together for h in hypotheses)
-
-
-@pytest.mark.parametrize("config", [GREEDY, BEAM, SAMPLING])
-def test_prefixes_begin_their_hypotheses(config: DecodingConfig) -> None:
-    prefixes = [[9], [], [20, 30], [9] * 25, [], [200, 100], [7, 8, 9], []]
-    prefixed = [Sentence(source, prefix, i) for i, (source, prefix) in enumerate(zip(SOURCES, prefixes, strict=True))]
-    tested = engine()
-    found = tested.decode(prefixed, config)
-    for prefix, hypotheses in zip(prefixes, found, strict=True):
-        assert all(h.tokens[: len(prefix)] == prefix for h in hypotheses)
-    free = tested.decode(sentences(), config)
-    assert_alike([found[1], found[4], found[7]], [free[1], free[4], free[7]])
-
-
-RULES = dataclasses.replace(BEAM, no_repeat_ngram=2, repetition_penalty=1.7, min_length_b=3)
-
-
-@pytest.mark.parametrize("config", [GREEDY, RULES, dataclasses.replace(SAMPLING, repetition_penalty=1.7)])
-def test_an_ensemble_of_a_model_twice_is_that_model(config: DecodingConfig) -> None:
-    once, twice = engine(), engine(model(), model())
-    assert_alike(twice.decode(sentences(), config), once.decode(sentences(), config))
-    same = model()
-    assert_alike(engine(same, same).decode(sentences(), config), once.decode(sentences(), config))
 
 
 def test_an_ensemble_averages_probabilities() -> None:
@@ -180,37 +129,6 @@ def test_threads_make_no_difference(precision: str) -> None:
     with ThreadPoolExecutor(4, initializer=tested.start_worker) as pool:
         found = list(pool.map(lambda task: tested.decode([task[0]], task[1])[0], tasks))
     assert found == expected
-
-
-# --- phrases ---
-
-
-def test_required_phrases_are_there_and_change_nothing_for_other_sentences() -> None:
-    tested = engine()
-    required = [[[200, 201], [7]] if i % 2 else [] for i in range(len(SOURCES))]
-    asked = [Sentence(source, (), i, required[i]) for i, source in enumerate(SOURCES)]
-    found, free = tested.decode(asked, BEAM), tested.decode(sentences(), BEAM)
-    assert_alike(found[::2], free[::2])
-    for hypotheses in found[1::2]:
-        best = hypotheses[0]
-        assert best.missing == 0
-        assert 7 in best.tokens and (200, 201) in zip(best.tokens, best.tokens[1:], strict=False)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"beam_size": 1}, r"required phrases \(terms\) need a beam: raise decoding.beam_size=1"),
-        ({"sampling": True}, r"required phrases \(terms\) have no meaning with decoding.sampling=true"),
-    ],
-)
-def test_searches_without_places_for_phrases_refuse_them(changes: dict[str, Any], message: str) -> None:
-    tested, config = engine(), DecodingConfig(**changes)
-    tested.check(config, Needs(attention=True, prefixes=True))
-    with pytest.raises(ConfigError, match=message):
-        tested.check(config, Needs(required=True))
-    with pytest.raises(ConfigError, match=message):
-        tested.decode([Sentence([5, 6], required=[[7]])], config)
 
 
 # --- scores ---

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,6 @@ from typing import Any
 import pytest
 import torch
 
-from seq2seq.config import DecodingConfig
-from seq2seq.decoding import Hypothesis
 from seq2seq.errors import TranslationError
 from seq2seq.translation.engines import Engine, Sentence
 from seq2seq.translation.engines import load as loading
@@ -27,9 +26,6 @@ from tests.processes import lives, run_warm, until
 from tests.translation.engines.models import random_model
 
 pytestmark = pytest.mark.slow
-
-BEAM = DecodingConfig(beam_size=3, n_best=3, max_length_a=1.0, max_length_b=5)
-SENTENCES = [Sentence([4 + (7 * i + j) % 300 for j in range(1 + i % 9)], number=i) for i in range(24)]
 
 needs_fork = pytest.mark.skipif(not loading.CAN_FORK, reason="workers are forked on Linux only")
 forms = pytest.mark.parametrize("forks", [False, pytest.param(True, marks=needs_fork)], ids=["threads", "processes"])
@@ -69,10 +65,6 @@ def children() -> set[int]:
 # --- what workers do ---
 
 
-def search(engine: Engine, sentences: list[Sentence]) -> list[list[Hypothesis]]:
-    return engine.decode(sentences, BEAM)
-
-
 def process_id(engine: Engine, items: list[None]) -> list[int]:
     return [os.getpid() for _ in items]
 
@@ -105,23 +97,6 @@ def killed_by(engine: Engine, numbers: list[int], deadly: int, most: int, signum
     return doubled(engine, numbers)
 
 
-@forms
-def test_all_items_get_their_results_in_order(hire: Hire, forks: bool) -> None:
-    workers = hire(forks)
-    tasks = [workers.submit(doubled, list(range(n))) for n in (5, 1, 12)]
-    assert [task.result() for task in tasks] == [[2 * i for i in range(n)] for n in (5, 1, 12)]
-
-
-@needs_fork
-def test_processes_find_what_threads_find(hire: Hire) -> None:
-    found = []
-    for forks in (False, True):
-        workers = hire(forks)
-        tasks = [workers.submit(search, [sentence]) for sentence in SENTENCES]
-        found.append([task.result() for task in tasks])
-    assert found[0] == found[1]
-
-
 @needs_fork
 def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire, tmp_path: Path) -> None:
     workers = hire()
@@ -134,10 +109,6 @@ def test_there_are_as_many_processes_as_workers_and_they_stay(hire: Hire, tmp_pa
     workers.close()
     workers.close()
     assert children() == before
-
-
-def test_threads_stay_in_this_process(hire: Hire) -> None:
-    assert hire(forks=False).submit(process_id, [None]).result() == [os.getpid()]
 
 
 @forms
@@ -355,20 +326,27 @@ def test_idle_workers_that_are_killed_are_noticed_and_replaced_if_none_is_left(h
     assert len(said) == 1 and "worker process was killed (SIGKILL), most likely because memory ran out" in said[0]
 
 
+@contextmanager
+def another_thread() -> Iterator[None]:
+    """While it lives, it is too late to fork."""
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, args=(60,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 @needs_fork
 def test_what_ended_a_process_is_not_done_in_this_one(hire: Hire) -> None:
     workers = hire(n_workers=1)
     workers.start()
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, args=(60,))  # so that it is too late to fork another
-    thread.start()
-    try:
+    with another_thread():
         with pytest.raises(TranslationError, match=r"^a sentence or one after it ended a worker process; use fewer"):
             workers.submit(partial(killed_by, deadly=2, most=9, signum=signal.SIGKILL), [1, 2, 3]).result()
         assert workers.submit(doubled, [4]).result() == [8]
-    finally:
-        stop.set()
-        thread.join()
 
 
 @needs_fork
@@ -376,17 +354,11 @@ def test_when_it_is_too_late_to_fork_threads_take_over(hire: Hire) -> None:
     workers = hire()
     before = children()
     workers.start()
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, args=(60,))
-    thread.start()
-    try:
+    with another_thread():
         for worker in children() - before:
             os.kill(worker, signal.SIGKILL)
         until(lambda: not running(children() - before))
         assert workers.submit(process_id, [None]).result() == [os.getpid()]
-    finally:
-        stop.set()
-        thread.join()
 
 
 def running(processes: set[int]) -> set[int]:

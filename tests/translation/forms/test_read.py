@@ -34,9 +34,6 @@ def test_the_form_is_given_or_follows_from_the_name(
 @pytest.mark.parametrize(
     ("form", "field", "name", "problem"),
     [
-        ("tsv", None, None, "--form tsv needs --field"),
-        ("jsonl", None, None, "--form jsonl needs --field"),
-        ("document", "2", None, "--field is for --form tsv and --form jsonl, and has no meaning with --form document"),
         ("auto", "2", "a.txt", "--field is for --form tsv and --form jsonl, and has no meaning with --form lines"),
         ("tsv", "0", None, "--field 0: a column of a table is a number from 1"),
         ("tsv", "9" * 19, None, "9: a column of a table is a number from 1"),

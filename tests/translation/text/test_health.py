@@ -133,8 +133,3 @@ def test_human_translations_are_hardly_ever_suspicious() -> None:
 def test_a_line_that_the_model_does_not_read_is_not_blank(line: str, names: str) -> None:
     message = f"The line holds only characters that the model does not read ({names})."
     assert unread(line) == [("empty", message)]
-
-
-@pytest.mark.parametrize("line", ["", " ", "\t\u3000\xa0", "\u2028\x85\x0b\x0c\r"])
-def test_a_blank_line_is_read_in_full(line: str) -> None:
-    assert unread(line) == []

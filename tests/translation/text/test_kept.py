@@ -65,14 +65,12 @@ def test_urls_and_addresses_are_found_without_the_marks_of_the_sentence(text: st
     ("text", "expected"),
     [
         ("{name} {0:.2f} {} {{ x }} ${a}", ["{name}", "{0:.2f}", "{}", "{{ x }}", "${a}"]),
-        ("%s, %(nom)s %1$d %-5.2f %d%%", ["%s", "%(nom)s", "%1$d", "%-5.2f", "%d", "%%"]),
+        ("%s, %(nom)s %(n)d %1$d %-5.2f %d%%", ["%s", "%(nom)s", "%(n)d", "%1$d", "%-5.2f", "%d", "%%"]),
         ("$VAR __X__ __MA_CLE__", ["$VAR", "__X__", "__MA_CLE__"]),
         ("50% de, 100 % sont, $5, 5 $, { a b }, _x_, a__b__ 50%s", []),
         ("吃了%d面包，%sさん、%1$sคน {n}个 $VAR是__X__的", ["%d", "%s", "%1$s", "{n}", "$VAR", "__X__"]),
-        ("%1$s %1$d", ["%1$s", "%1$d"]),  # Android
         ("%@ %1$@ %lld", ["%@", "%1$@", "%lld"]),  # iOS
         ("%{nom} %<nom>s %<n>.2f", ["%{nom}", "%<nom>s", "%<n>.2f"]),  # Ruby
-        ("%(nom)s %(n)d", ["%(nom)s", "%(n)d"]),  # Python
         ("%n %1 %L2 %12", ["%n", "%1", "%L2", "%12"]),  # Qt
         ("{0:N2} {0,10:C} {1}", ["{0:N2}", "{0,10:C}", "{1}"]),  # .NET
         ("${nom} $nom", ["${nom}", "$nom"]),  # JavaScript, Perl
