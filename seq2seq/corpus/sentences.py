@@ -217,7 +217,7 @@ def _next(text: str, start: int, is_lower: bool) -> _Next:
 def _can_begin(text: str, start: int, following: _Next, marks: str) -> bool:
     """Whether a sentence can begin with these characters."""
     first = following.word[:1]
-    if first.islower():
+    if first.islower() and first.title() != first:  # Georgian has no capitals inside a text
         is_after_ellipsis = "…" in marks or ".." in marks
         is_brand = _CAMEL_CASE.match(text, start + len(following.opening)) is not None
         is_opened = following.opening.endswith(_OPENED) and not text[start - 1 : start].strip()

@@ -15,7 +15,8 @@ from seq2seq.errors import ConfigError
 
 _LATIN = regex.compile(r"\p{Latin}[\p{Latin}\p{M}\p{N}]*+")
 _FEW_LETTERS = 20  # of a shorter text nobody can be sure
-_CHINESE = {"zh", "yue", "wuu"}  # as they are written, the model cannot tell them apart
+# As they are written, the model cannot tell these apart.
+_TWINS = ({"zh", "yue", "wuu"}, {"no", "nn", "da"}, {"bs", "hr", "sh", "sr"}, {"id", "ms"})
 _SCRIPTS = {
     "Arabic": "ar ckb fa ps sd ug ur",
     "Armenian": "hy",
@@ -100,8 +101,8 @@ def surely_other(text: str, language: str) -> float:
     if not is_known(language) or sum(map(str.isalpha, text)) < _FEW_LETTERS:
         return 0.0
     found, probability = detected(text)
-    right = base_language(language)
-    return probability if found != right and not {found, right} <= _CHINESE else 0.0
+    both = {found, base_language(language)}
+    return 0.0 if len(both) == 1 or any(both <= twins for twins in _TWINS) else probability
 
 
 @cache

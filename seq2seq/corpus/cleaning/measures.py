@@ -21,7 +21,7 @@ from seq2seq.characters import STOPS, is_unspaced, n_words, split_words
 from seq2seq.corpus.cleaning.languages import surely_other, written_in
 from seq2seq.corpus.cleaning.numbers import difference
 
-VERSION = 3  # raise it when a measure changes: prepared text is then made again
+VERSION = 4  # raise it when a measure changes: prepared text is then made again
 
 # ASCII alone: what follows an address without a space in Chinese or Thai is no part of it.
 _ADDRESS = re.compile(

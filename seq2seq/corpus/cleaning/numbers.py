@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 
+from seq2seq.characters import composed
+
 # Powers of ten after a number. The beginnings of words are enough for those with spaces.
 _POWERS = {
     1: "十|십",
@@ -48,7 +50,7 @@ def _readings(text: str) -> tuple[Counter[int], Counter[int]]:
     if not _DIGIT.search(text):
         return digits, values
     last, last_power, end = 0, 0, 0  # the number before: 2億5千万 is one number
-    for match in _NUMBER.finditer(text.casefold()):
+    for match in _NUMBER.finditer(composed(text).casefold()):  # Hindi writes the dot of a letter in two ways
         whole, decimals = (_NOT_A_DIGIT.sub("", part or "")[:_LONGEST] for part in match.groups()[:2])
         found = [int(part) for part in (whole, decimals) if part]
         digits.update(found)

@@ -128,7 +128,7 @@ def _title(text: str, source: str) -> str:
     for number, word in enumerate(re.finditer(r"\S+", text)):
         place = next((i for i in range(*word.span()) if text[i].isalnum()), None)
         if place is not None and not (number and short_stay and len(word[0]) <= _SHORT):
-            characters[place] = _upper(text[place])
+            characters[place] = _same_length(text[place], text[place].title())  # Georgian has none
     return "".join(characters)
 
 

@@ -9,6 +9,7 @@ from seq2seq.characters import is_unspaced
 from seq2seq.config import DataConfig
 from seq2seq.config.clean import CleanConfig
 from seq2seq.corpus.cleaning import measures
+from seq2seq.corpus.cleaning.languages import detected
 from seq2seq.corpus.cleaning.measures import RULES, Pair, normal_forms_of
 from seq2seq.corpus.judge import Judge
 
@@ -185,6 +186,8 @@ def test_each_rule_has_bad_pairs_here():
         ("punctuation", ("Aa. Bb! Cc?!", "Aa..."), 2),
         ("punctuation", ("شكرًا. شكرًا. شكرًا.", "Aa. Aa. Aa."), 0),
         ("script", ("абв abc", "abc"), 0.5),
+        ("numbers", ("5 करो\u095c", "50 million"), 0.5),  # the dot in the letter, and after it
+        ("numbers", ("5 करोड\u093c", "50 million"), 0.5),
     ],
 )
 def test_what_a_measure_is(name, pair, value):
@@ -195,6 +198,20 @@ def test_of_an_unknown_language_nothing_is_said():
     pair = Pair("Привет, как у вас дела сегодня?", "nothing at all to see here, my friend", "zz", "q1")
     assert measures.script(pair) == 0
     assert measures.language(pair) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "twin"),
+    [
+        ("Hun har boet i byen i mange år.", "no", "da"),
+        ("Danas je lijepo vrijeme i idemo na more.", "bs", "hr"),
+        ("Saya pergi ke pasar untuk membeli ikan segar.", "ms", "id"),
+    ],
+)
+def test_a_language_that_looks_like_another_one_is_not_taken_for_it(text, language, twin):
+    assert detected(text)[0] == twin
+    assert measures.language(Pair(text, "", language, "en")) == 0
+    assert measures.language(Pair(text, "", "fr", "en")) > 0.5
 
 
 def test_a_country_does_not_change_the_language():
