@@ -20,6 +20,7 @@ _CODE = re.compile(
     rf"(?:^[$@#%&\\]|^--|[\d_]|\w{_INSIDE}){_LETTER}|{_LETTER}(?:[\d_]|{_INSIDE}\w)|[a-z][A-Z]|::|->|\w\(\)|\d\("
 )
 _BRACKETS = re.compile(r"[()\[\]{}]")
+_BETWEEN_CODES = re.compile("['’，。、；：！？（）「」『』《》،؛؟۔।॥]")  # l'E_ALL; others have no spaces beside them
 _AROUND_CODE = '.,;:!?…"“”„«»‘'
 _ENDS = ".!?…:;"  # a word after one of these may have a capital because a sentence begins
 _ALPHABETS = dict.fromkeys(("Hiragana", "Katakana", "Katakana-Hiragana", "Ideographic"), "Cjk")
@@ -64,7 +65,7 @@ def codes(text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for token in characters.split_words(text):
-        for part in re.split("['’]", token):  # l'E_ALL
+        for part in _BETWEEN_CODES.split(token):
             if _CODE.search(word := part.strip(_AROUND_CODE)):
                 found.setdefault(_BRACKETS.sub("", word), word)
     return found

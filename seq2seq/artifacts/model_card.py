@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.characters import base_language
 from seq2seq.config import DROPOUTS, ModelConfig, RunConfig
 from seq2seq.dataset.seen import SeenText
 from seq2seq.masking import masked
@@ -77,14 +78,16 @@ def model_card(
 def hub_metadata(config: RunConfig, run: RunDirectory | None) -> str:
     """What a model card begins with on the Hugging Face hub: languages, terms of the text, scores; in YAML.
 
-    The hub knows licences of models, by names of its own. So ours are another one, which says whose they are.
+    The hub knows licences of models, by names of its own. So ours are another one, which says whose they are. Of a
+    language such as zh-CN it takes the first part, if that is a code of ISO 639.
 
     Raises:
         RunError: the files with the scores are damaged.
     """
     licences = {f"text: {each['licence']}": None for each in _fetched(run) if each["licence"]}
+    languages = map(base_language, (config.data.src_lang, config.data.tgt_lang))
     content: dict[str, Any] = {
-        "language": [config.data.src_lang, config.data.tgt_lang],
+        "language": [code for code in dict.fromkeys(languages) if re.fullmatch("[a-z]{2,3}", code)],
         "library_name": "transformers",
         "pipeline_tag": "translation",
         "tags": ["translation", "seq2seq"],

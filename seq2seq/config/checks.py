@@ -86,6 +86,8 @@ def names_a_file(key: str, name: str) -> Iterator[str]:
 
 
 def names_a_language(key: str, name: str) -> Iterator[str]:
-    """Report a language that cannot be the ending of a file."""
-    if not re.fullmatch(r"\w[\w.-]{0,40}", name):
+    """Report a language that cannot be the ending of a file, or was no text."""
+    if name in ("True", "False"):
+        yield f'{key}={name} is no language: YAML reads no as false; write "no" in quotes'
+    elif not re.fullmatch(r"\w[\w.-]{0,40}", name):
         yield f"{key}={name[:60]!r} cannot end the name of a file; use letters, digits, _, - and . alone, as in de_AT"

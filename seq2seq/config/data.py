@@ -123,9 +123,11 @@ class DataConfig:
 
     def _clashes(self, name: str) -> Iterator[str]:
         """Report the test sets whose files would have the names of those of this one."""
-        files = f"{name}.{self.tgt_lang}"  # translations; references end in .1, .2 and so on, too
+        files = f"{name}.{self.tgt_lang}".casefold()  # translations; references end in .1, .2 and so on, too
         for other in self.tests:
-            if other.startswith((f"{files}/", f"{files}.")):
+            # On the disks of macOS and Windows, News and news are one file.
+            is_same = other < name and other.casefold() == name.casefold()
+            if is_same or other.casefold().startswith((f"{files}/", f"{files}.")):
                 yield f"data.test: the files of {other!r} and of {name!r} would have the same names; rename one of them"
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,6 +81,12 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
         yield pair
     if n_pairs == 0:
         raise CorpusError(f"no sentence pair in {source}; the corpus is empty, give another one")
+
+
+def spread_pairs(source: Source, most: int) -> Iterator[tuple[str, str]]:
+    """Pairs from all of a source, which may be in the order of its documents: every n-th, so that `most` are enough."""
+    n_pairs = sum(1 for _ in read_pairs(source))
+    return islice(read_pairs(source), 0, None, max(1, -(-n_pairs // most)))
 
 
 def _pairs(source: Source) -> Iterator[Any]:
@@ -219,5 +225,6 @@ def _not_utf8(name: str, number: int, error: UnicodeDecodeError) -> str:
         )
     return (
         f"{name}:{number}: byte {error.start + 1} of the line (0x{error.object[error.start]:02x}) is not UTF-8; "
-        "convert the text, for example with: iconv -f WINDOWS-1252 -t UTF-8"
+        "convert the text from the encoding that it has, such as WINDOWS-1252, WINDOWS-1251, GB18030 or SHIFT_JIS: "
+        "iconv -f ENCODING -t UTF-8"
     )

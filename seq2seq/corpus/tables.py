@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
+from seq2seq.characters import base_language
 from seq2seq.corpus.sources import Source
 from seq2seq.errors import CorpusError
 
@@ -95,12 +96,17 @@ def _is_header(source: Source, cells: list[str]) -> bool:
 
 
 def _named(cell: str, languages: tuple[str, ...]) -> str:
-    """The language that a cell of a header names, `side` for words such as source, and nothing for text."""
+    """The language that a cell of a header names, `side` for words such as source, and nothing for text.
+
+    It is spelt as in `languages`: `pt_BR` for `pt-br`, or for `pt` and Portuguese if there is no `pt`.
+    """
     name = cell.strip().casefold()
     if name in _SIDES:
         return "side"
-    codes = (name, re.split("[-_]", name)[0], _LANGUAGE_OF.get(name, ""))
-    return next((code for code in codes if code in languages), codes[-1])
+    code = _LANGUAGE_OF.get(name, "")
+    exact = [each for each in languages if each.casefold().replace("_", "-") == name.replace("_", "-")]
+    alike = [each for each in languages if base_language(each) in (base_language(name), code)]
+    return next(iter(exact + alike), code)
 
 
 def _csv_rows(source: Source, lines: Iterator[str]) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """Export a trained model to a directory to ship. The directory appears only after a comparison with the model."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -23,7 +23,7 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import DecodingConfig, RunConfig
 from seq2seq.corpus.named.fetch import fetch_sources
-from seq2seq.corpus.reader import read_lines, read_pairs
+from seq2seq.corpus.reader import read_lines, read_pairs, spread_pairs
 from seq2seq.corpus.sources import Source
 from seq2seq.errors import CheckpointError, ConfigError, CorpusError, UserError
 from seq2seq.export.conversion import convert
@@ -177,7 +177,7 @@ def _read(source: Path) -> tuple[TrainedModel, RunDirectory | None, Path]:
     trained = TrainedModel.read(source)
     _check_finite(trained)
     run = None if is_model_directory(source) else RunDirectory.of_checkpoint(trained.path)
-    return trained, run, run.export if run else source.parent
+    return trained, run, run.export if run else source.absolute().parent
 
 
 def _check_ids(tokenizer: Tokenizer, engine: HuggingFaceEngine, lines: Sequence[str]) -> None:
@@ -273,7 +273,7 @@ def _write_shortlist(
     """Learn which pieces are likely, and compare what CTranslate2 makes of the lines with and without."""
     config, tokenizer = trained.config, trained.tokenizer
     share = N_PAIRS // len(text)
-    pairs = chain.from_iterable(_spread(source, share) for source in text)
+    pairs = chain.from_iterable(spread_pairs(source, share) for source in text)
 
     def loaded() -> CTranslate2Engine:
         return load(directory, tokenizer, config.model.max_length, EngineOptions(device="cpu"))
@@ -287,12 +287,6 @@ def _write_shortlist(
             f"with its shortlist the model translates {parity.n_lines - parity.n_identical} of {parity.n_lines} lines "
             "otherwise than without; nothing was written, export it without --shortlist"
         )
-
-
-def _spread(source: Source, most: int) -> Iterator[tuple[str, str]]:
-    """Pairs from all of a source, which may be in the order of its documents: every n-th, so that `most` are enough."""
-    n_pairs = sum(1 for _ in read_pairs(source))
-    return islice(read_pairs(source), 0, None, max(1, math.ceil(n_pairs / most)))
 
 
 @dataclass(frozen=True)

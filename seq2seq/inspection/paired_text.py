@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from statistics import mean
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.characters import split_words
 from seq2seq.config import DataConfig
 from seq2seq.corpus.named.fetch import fetch_sources
-from seq2seq.corpus.reader import read_aligned, read_pairs, read_references
+from seq2seq.corpus.reader import read_aligned, read_pairs, read_references, spread_pairs
 from seq2seq.corpus.test_sets import all_test_sets
 from seq2seq.errors import CorpusError, RunError
 from seq2seq.training.validation import spread
@@ -91,18 +92,16 @@ def of_test_set(model: TrainedModel, run: RunDirectory, test: str) -> PairedText
 
 
 def training_pairs(config: DataConfig) -> list[tuple[str, str]]:
-    """Pairs from the begin of the training text, as many as a reference aligner has room for.
+    """Pairs from all of the training text, about as many as a reference aligner has room for.
 
     Raises:
         CorpusError: the corpus is not there.
     """
     found: list[tuple[str, str]] = []
-    n_cells = 0
-    for pair in chain.from_iterable(map(read_pairs, fetch_sources(config, config.train_sources, is_offline=True))):
-        n_cells += n_word_pairs(pair)
-        if n_cells > _MOST_CELLS:
-            break
-        found.append(pair)
+    sources = fetch_sources(config, config.train_sources, is_offline=True)
+    for source in sources:
+        of_a_pair = mean(map(n_word_pairs, spread_pairs(source, 1_000)))
+        found += spread_pairs(source, max(1, int(_MOST_CELLS / len(sources) / of_a_pair)))
     return found
 
 

@@ -227,6 +227,9 @@ def test_names(source: str, hypothesis: str, reference: str, expected: list[str]
         ("le et/ou là", "here", "and/or there", None),  # as the reference
         ("调用strlen()函数。", "Call it.", "Call the function strlen().", ["strlen()"]),
         ("Вызовите E_ALL.", "调用函数。", "调用E_ALL函数。", ["E_ALL"]),
+        ("调用 strlen()、E_ALL，然后看 php.ini。", "Call it.", "Call strlen(), E_ALL; see php.ini.",
+         ["strlen()", "E_ALL", "php.ini"]),
+        ("استخدم x86، E_ALL؟", "Use it.", "Use x86 and E_ALL.", ["x86", "E_ALL"]),
     ],
 )  # fmt: skip
 def test_codes(source: str, hypothesis: str, reference: str, expected: list[str] | None) -> None:

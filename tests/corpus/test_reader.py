@@ -94,7 +94,8 @@ def test_invalid_utf8_is_named_by_line_and_byte(tmp_path):
     path = write(tmp_path / "a.fr", b"bon\ncaf\xe9 noir\n")
     with pytest.raises(CorpusError) as caught:
         list(read_lines(path))
-    assert str(caught.value).startswith(f"{path}:2: byte 4 of the line (0xe9) is not UTF-8; convert the text")
+    assert str(caught.value).startswith(f"{path}:2: byte 4 of the line (0xe9) is not UTF-8; convert the text from")
+    assert str(caught.value).endswith("WINDOWS-1251, GB18030 or SHIFT_JIS: iconv -f ENCODING -t UTF-8")
 
 
 @pytest.mark.parametrize("order", ["le", "be"])

@@ -77,6 +77,8 @@ def test_cases_that_the_rules_were_not_made_for_are_right_as_well(language: str)
         "Τι κάνεις;| Είμαι καλά·| Εσύ; πήγα· ήρθα.",
         "«Πού πας;» είπε.| «Πού πας\u037e»| Είπε.",
         "Le chat; Il dort · Il mange.",
+        # Georgian, without capitals
+        "ეს არის Microsoft-ის პროდუქტი.| ის კარგია.| დიახ.",
         "Ես եկա։| Նա գնաց։|Մենք «եկանք։» ասաց նա։",
         "ሰላም ነው።| እንዴት ነህ፧|ደህና።",
         "သူသွားသည်။| ငါလာသည်။|သူက၊ ငါ",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,20 @@ def test_a_header_that_says_something_else_is_refused(tmp_path, header, expected
     message = refused(table(tmp_path / "a.csv", f"{header}\n{'x,' * header.count(',')}y\n"))
     assert message.startswith(":1: the header ")
     assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("language", "cell"),
+    [("pt_BR", "pt_BR"), ("pt_BR", "PT-br"), ("zh-CN", "zh"), ("zh-CN", "Chinese"), ("zho_Hans", "zho_Hans")],
+)
+def test_a_code_with_a_region_is_that_of_a_header(tmp_path, language, cell):
+    def source(header: str) -> Source:
+        return replace(
+            table(tmp_path / "a.csv", f"{header}\n1,a,b\n", ("-", "en", language)), languages=("en", language)
+        )
+
+    assert list(read_pairs(source(f"id,en,{cell}"))) == [("a", "b")]
+    assert f"write data.tsv_columns=[-,{language},en] " in refused(source(f"id,{cell},en"))
 
 
 @pytest.mark.parametrize("first", ["No,No", "Source,Quelle", "Allemand,German", "Anglais,English"])

@@ -224,6 +224,15 @@ def test_hostile_text_stays_text(browser: Any, tmp_path: Path) -> None:
     quiet(browser, file)
 
 
+@pytest.mark.parametrize(("word", "room"), [("abcde", 50), ("안녕하세요", 74), ("日本語です", 74), ("한" * 20, 184.4)])
+def test_labels_of_wide_letters_have_more_room(browser: Any, tmp_path: Path, word: str, room: int) -> None:
+    file, _ = opened(browser, tmp_path, pair(f"▁{word}", f"▁{word}"))
+    choose(browser, "form", "matrix")
+    (ground,) = find(browser, ".matrix .ground")
+    assert [float(ground.get_attribute(side)) for side in "xy"] == pytest.approx([room, room])
+    quiet(browser, file)
+
+
 def test_a_narrow_screen_needs_no_scrolling_sideways(browser: Any, tmp_path: Path) -> None:
     browser.set_window_size(500, 900)
     try:

@@ -11,6 +11,7 @@ from matplotlib import image
 
 from seq2seq.errors import TranslationError
 from seq2seq.inspection.attention_picture import Shown, write_picture
+from seq2seq.reports import style
 from tests.inspection.pairs import pair
 
 
@@ -83,3 +84,13 @@ def test_any_text_is_drawn_and_the_same_pair_gives_the_same_picture(tmp_path: Pa
     assert {"$x^{", "</svg>", "&amp;"} <= set(texts(tmp_path / "one.svg"))
     for ending in ("svg", "pdf"):
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_boxes_in_place_of_letters_are_said_once_and_an_svg_has_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    style._say_once.cache_clear()
+    for name, n_said in (("one.svg", 0), ("one.png", 1), ("two.pdf", 1)):
+        write_picture([pair("▁日本", "▁हिन्दी")], Shown("cross", 1, 1), tmp_path / name)
+        assert len(caplog.records) == n_said
+    assert "the font of pictures lacks letters of this text, and boxes stand for them; choose .svg" in caplog.text

@@ -1,13 +1,16 @@
 """IBM model 1 against a slow one that follows the paper, and on a corpus whose alignment is known."""
 
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seq2seq.inspection.paired_text import n_word_pairs
+from seq2seq.config import DataConfig
+from seq2seq.inspection import paired_text
+from seq2seq.inspection.paired_text import n_word_pairs, training_pairs
 from seq2seq.inspection.word_aligner import TranslationTable, WordAligner
 from tests.translating import LEXICON, sentences
 
@@ -91,3 +94,12 @@ def test_a_word_that_the_empty_word_explains_has_no_link() -> None:
     pairs = [("a", "A ne"), ("b", "B ne"), ("c", "C ne"), ("d", "D ne")]
     table = TranslationTable.train(pairs, n_iterations=10)
     assert table.links("a", "A ne") == {(0, 0)}
+
+
+def test_an_aligner_learns_from_all_of_each_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paired_text, "_MOST_CELLS", 2 * 5 * 4)  # a pair of one word each costs 4
+    for name in "ab":
+        for language in ("fr", "en"):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{name}{number}\n" for number in range(20)))
+    pairs = training_pairs(DataConfig(dir=str(tmp_path), train=["a", "b"]))
+    assert pairs == [(word, word) for word in ("a0", "a4", "a8", "a12", "a16", "b0", "b4", "b8", "b12", "b16")]

@@ -17,7 +17,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered, unwrap, wrap
+import regex
+
+from seq2seq.characters import STOPS
+from seq2seq.translation.forms.piece import Line, Piece, columns, has_words, numbered, unwrap, wrap
 
 # A longer run of lines is cut, so that memory does not grow with a file without blank lines.
 _LONGEST_PARAGRAPH = 20_000  # characters
@@ -28,7 +31,7 @@ _MARKER = re.compile(
     r"|(?P<later>(?:\d{1,3}[.)]|[a-z]\))\s+)|(?P<dash>–\s+|—\s*)"
 )
 _COLUMNS = re.compile(r"\t| {4}")
-_SENTENCE_END = re.compile(r"[.!?…:][\s»”\"')\]]*$")
+_SENTENCE_END = regex.compile(rf"(?V1)(?:[{STOPS}:：\u037e]|(?<=\p{{Greek}});)[\s»”\"')\]」』]*$")  # Greek asks with ;
 _TAIL = 8  # characters of a line in which to look for the end of a sentence
 
 
@@ -105,7 +108,7 @@ def _piece(paragraph: Sequence[_Line]) -> Piece:
     if len(paragraph) == 1:
         end = source[len(first.indent) + len(first.rest) :]
         return Piece(source, first.line.number, [text], lambda translations: begin + translations[0] + end)
-    width = max(len(line.indent) + len(line.rest) for line in paragraph)
+    width = max(len(line.indent) + columns(line.rest) for line in paragraph)
 
     def render(translations: Sequence[str]) -> str:
         wrapped = wrap(translations[0], width, begin, paragraph[1].indent)

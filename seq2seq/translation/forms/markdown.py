@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import regex
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 
-from seq2seq.translation.forms.piece import Line, Piece, has_words, numbered, unwrap, wrap
+from seq2seq.translation.forms.piece import Line, Piece, columns, has_words, numbered, unwrap, wrap
 
 _CLOSING = re.compile(r"[ \t]+#+$")  # the marks after a heading
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)$")
@@ -26,6 +27,7 @@ _ALONE = re.compile(r"\[![A-Za-z]+\]|:::.*")  # [!NOTE] and the like are no word
 _BEFORE = re.compile(r"\[[ xX]\]\s+|\[\^[^\]\s]+\]:\s+")  # a box to tick, a footnote
 _CELL = re.compile(r"(?:\\.|[^\\|])+")
 
+_EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~")
 _ELEMENT = re.compile(
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<code>`+)"
@@ -38,10 +40,12 @@ _ELEMENT = re.compile(
     r"\(\s*(?:<[^<>]{0,2000}>|[^\s()<][^\s()]{0,2000}(?:\([^\s()]{0,2000}\)[^\s()]{0,2000})?)?"
     r"(?:\s+(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\)))?\s*\)"
     r"|\[[^\[\]]{0,500}\])?)"
-    r"|(?P<emphasis>\*{1,3}|_{1,3}|~~)"
+    rf"|(?P<emphasis>{_EMPHASIS.pattern})"
 )
 _NESTED = 8  # elements inside each other; of more, the outer ones are left as they are
 _TAG = re.compile(r"<g id=\"(?P<opens>\d+)\">|(?P<closes></g>)|<[gx] id=\"(?P<void>\d+)\"/>")
+_PUNCTUATION = regex.compile(r"[\p{P}\p{S}]")  # to CommonMark
+_IN_WORD = regex.compile(r"[^\s\p{P}\p{S}]")
 _LIKE_A_TAG = re.compile(r"</?[gx]\b")
 _SPACE = "\ufdd0"  # a noncharacter, which no text has: a space of an element, where no line may end
 
@@ -63,6 +67,15 @@ class _Inside(NamedTuple):
     line: Line
     start: int
     text: str
+
+
+class _Mark(NamedTuple):
+    """Where emphasis begins or ends in a translation."""
+
+    element: int
+    start: int
+    end: int
+    closes: bool
 
 
 class _Element(NamedTuple):
@@ -193,8 +206,10 @@ def _joined(lines: Sequence[_Inside], labels: Mapping[str, Any]) -> Iterator[Pie
         if len(lines) == 1:
             return indent + _restored(translation, elements) + after
         unbroken = [(begin.replace(" ", _SPACE), end.replace(" ", _SPACE)) for begin, end in elements]
-        width = max(each.start + len(each.text) for each in lines)
-        wrapped = wrap(_restored(translation, unbroken), width, indent, lines[1].line.text[: lines[1].start])
+        width = max(each.start + columns(each.text) for each in lines)
+        rest = lines[1].line.text[: lines[1].start]
+        # A line end between two characters of Chinese would be shown as a space, and may not be in an address.
+        wrapped = wrap(_restored(translation, unbroken), width, indent, rest, only_at_spaces=True)
         return first.end.join(wrapped).replace(_SPACE, " ") + after
 
     yield _piece(source, first.number, [_Text(source, tagged, render)])
@@ -224,16 +239,52 @@ def _tagged(text: str, labels: Mapping[str, Any]) -> tuple[str, list[tuple[str, 
 def _restored(translation: str, elements: Sequence[tuple[str, str]]) -> str:
     """A text with its elements in place of their tags."""
     is_open: list[int] = []
+    marks: list[_Mark] = []
+    n_longer = 0
 
     def original(tag: re.Match[str]) -> str:
-        if tag["closes"]:
-            return elements[is_open.pop()][1] if is_open else ""
-        number = int(tag["opens"] or tag["void"]) - 1
-        if tag["opens"]:
-            is_open.append(number)
-        return elements[number][0]
+        nonlocal n_longer
+        closes = tag["closes"] is not None
+        text = ""
+        if not closes or is_open:
+            number = is_open.pop() if closes else int(tag["opens"] or tag["void"]) - 1
+            text = elements[number][closes]
+            if tag["opens"]:
+                is_open.append(number)
+            if _EMPHASIS.fullmatch(text):
+                start = tag.start() + n_longer
+                marks.append(_Mark(number, start, start + len(text), closes))
+        n_longer += len(text) - len(tag[0])
+        return text
 
-    return _TAG.sub(original, translation) if elements else translation
+    return _readable(_TAG.sub(original, translation), marks) if elements else translation
+
+
+def _readable(text: str, marks: Sequence[_Mark]) -> str:
+    """The text with each mark of emphasis as CommonMark (6.2) reads it, also between words without spaces.
+
+    A mark between punctuation inside and a letter outside would be text, as in `**注意：**请`: a space goes outside. So
+    would be `_` beside a letter: it becomes `*`. Two marks side by side would be one, and get a space, too.
+    """
+    in_words = {
+        mark
+        for mark in marks
+        if _IN_WORD.match(text[mark.end : mark.end + 1] if mark.closes else text[mark.start - 1 : mark.start])
+    }
+    changed = {mark.element for mark in in_words}
+    ends = {mark.end for mark in marks if mark.closes}
+    parts: list[str] = []
+    done = 0
+    for mark in marks:
+        inside = text[mark.start - 1 : mark.start] if mark.closes else text[mark.end : mark.end + 1]
+        is_apart = (mark in in_words and _PUNCTUATION.match(inside)) or (not mark.closes and mark.start in ends)
+        space = " " if is_apart else ""
+        written = text[mark.start : mark.end]
+        if mark.element in changed:
+            written = written.replace("_", "*")
+        parts += [text[done : mark.start], written + space if mark.closes else space + written]
+        done = mark.end
+    return "".join([*parts, text[done:]])
 
 
 def _elements(text: str, labels: Mapping[str, Any]) -> Iterator[tuple[_Element, _Element | None]]:

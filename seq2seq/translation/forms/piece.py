@@ -4,6 +4,7 @@ And how the lines of wrapped text are joined, and text is wrapped anew.
 """
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import regex
 
-from seq2seq.characters import UNSPACED
+from seq2seq.characters import EAST_ASIAN, UNSPACED
 from seq2seq.translation.text.health import Finding
 
 
@@ -79,6 +80,11 @@ _OPENING = frozenset(("«", "‹", "“", "„", "‘", "(", "[", "¿", "¡"))
 # At the beginning of a line, these would be a list item, a heading, a row, a quotation, a new speaker or a song.
 _LIKE_A_MARKER = re.compile(r"[-–—](?!\d)|[*+•◦‣>#|♪♫]|(?:\d+[.)]|[a-z]\))$")
 _UNSPACED = regex.compile(f"(?V1){UNSPACED}")
+# Between two characters of Chinese or Japanese, by the classes of UAX 14: no line ends with an opening bracket, or
+# begins with a closing one, a stop, a comma, a small kana or a sign that repeats or lengthens.
+_NO_END = r"\p{Line_Break=OP}"
+_NO_START = r"[\p{Line_Break=CL}\p{Line_Break=CP}\p{Line_Break=EX}\p{Line_Break=NS}\p{Line_Break=CJ}]"
+_CUT = regex.compile(rf"(?V1)(?<=[{EAST_ASIAN}--{_NO_END}])(?=[{EAST_ASIAN}--{_NO_START}])")
 
 
 def unwrap(lines: Iterable[str]) -> str:
@@ -103,51 +109,61 @@ def unwrap(lines: Iterable[str]) -> str:
     return "".join(joined)
 
 
-def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """`text` in lines of at most `width` characters, unless a word is longer. Runs of spaces become one space.
+def columns(text: str) -> int:
+    """How wide a text is: a wide character, as of Chinese, takes two columns, and any other takes one."""
+    return len(text) + (0 if text.isascii() else sum(unicodedata.east_asian_width(each) in "WF" for each in text))
+
+
+def wrap(text: str, width: int, first: str = "", rest: str = "", *, only_at_spaces: bool = False) -> list[str]:
+    """`text` in lines of at most `width` columns, unless a word is longer. Runs of spaces become one space.
 
     No line begins with what would look like the beginning of a list item, or with punctuation alone: that stays with
-    the word before it. Other white space than a space, such as a no-break space, does not end a word.
+    the word before it. Other white space than a space, such as a no-break space, does not end a word. A line may also
+    end between two characters of Chinese or Japanese.
 
     Args:
         first, rest: what the first line, and each further line, begins with. It counts.
+        only_at_spaces: in Chinese and Japanese, too.
     """
-    return _fill(_unbreakable(text), width, first, rest)
+    return _fill(_unbreakable(text, only_at_spaces=only_at_spaces), width, first, rest)
 
 
 def balance(text: str, n_lines: int, width: int) -> list[str]:
     """`text` in at most `n_lines` lines whose longest is as short as possible.
 
-    There are fewer lines if the text fits into fewer of `width` characters. One line is the text itself.
+    There are fewer lines if the text fits into fewer of `width` columns. One line is the text itself.
     """
     if n_lines == 1:
         return [text]
     words = _unbreakable(text)
     n_lines = min(n_lines, len(_fill(words, width)))
-    widths = range(1, len(text) + 2)
+    widths = range(1, columns(text) + 2)
     narrowest = bisect_left(widths, True, key=lambda w: len(_fill(words, w)) <= n_lines)
     return _fill(words, widths[narrowest])
 
 
 def _fill(words: Sequence[str], width: int, first: str = "", rest: str = "") -> list[str]:
-    lines: list[str] = []
-    line: list[str] = []
-    begin, length = first, len(first)
+    lines = [[first]]
+    length = columns(first)
     for word in words:
-        if line and length + 1 + len(word) > width:
-            lines.append(begin + " ".join(line))
-            begin, line, length = rest, [], len(rest)
-        length += len(word) + bool(line)
-        line.append(word)
-    return [*lines, begin + " ".join(line)]
+        if len(lines[-1]) > 1 and length + columns(word) > width:
+            lines.append([rest])
+            length = columns(rest)
+        shown = word if len(lines[-1]) > 1 else word.removeprefix(" ")
+        lines[-1].append(shown)
+        length += columns(shown)
+    return ["".join(line) for line in lines]
 
 
 def _is_broken_word(before: str, after: str) -> bool:
     return before.endswith(_HYPHENS) and before[-2:-1].isalpha() and after[0].isalpha()
 
 
-def _unbreakable(text: str) -> list[str]:
-    """The words of a text, those that must not begin or end a line together with their neighbour."""
+def _unbreakable(text: str, *, only_at_spaces: bool = False) -> list[str]:
+    """The words of a text, or parts of them, each with the space before it.
+
+    Those that must not begin or end a line are together with their neighbour.
+    """
     groups: list[list[str]] = []
     is_opened = False
     for word in text.split(" "):
@@ -155,9 +171,11 @@ def _unbreakable(text: str) -> list[str]:
             continue
         is_opening = word in _OPENING
         follows = not is_opening and (not any(map(str.isalnum, word)) or _LIKE_A_MARKER.match(word) is not None)
+        start, *others = [word] if only_at_spaces or word.isascii() else _CUT.split(word)
         if groups and (is_opened or follows):
-            groups[-1].append(word)
+            groups[-1].append(f" {start}")
         else:
-            groups.append([word])
+            groups.append([f" {start}"])
+        groups += [[other] for other in others]
         is_opened = is_opening
-    return [" ".join(group) for group in groups]
+    return ["".join(group) for group in groups]

@@ -16,16 +16,18 @@ from itertools import chain
 from typing import NoReturn
 
 from seq2seq.errors import TranslationError
-from seq2seq.translation.forms.piece import Line, Piece, balance, has_words, numbered, unwrap
+from seq2seq.translation.forms.piece import Line, Piece, balance, columns, has_words, numbered, unwrap
 from seq2seq.translation.text.health import Finding
 
 _TAG = r"</?[a-zA-Z][^<>]*>|<\d[\d:.]*>|</?>|\{\\[^{}]*\}"  # <i>, </i>, <v Anne>, <00:00:01.000>, {\an8}
 _IS_TAG = re.compile(_TAG)
-_TOKEN = re.compile(rf"({_TAG}|[\s♪♫]+)")
+_DIRECTION = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # of Arabic and Hebrew; these marks are not seen
+_UNSEEN = re.compile(rf"{_TAG}|[{_DIRECTION}]")
+_TOKEN = re.compile(rf"({_TAG}|[\s♪♫{_DIRECTION}]+)")
 _LINE_BREAK = re.compile(r"<br ?/?>")
 _CLOSED_AND_OPENED_AGAIN = re.compile(r"</(\w+)>(\s*)<\1>")  # each line in its own italics
 _NAME = re.compile(r"</?([a-zA-Z]*)")
-_DASH = re.compile(r"[-–—]+(?!\d)")  # no negative number
+_DASH = re.compile(r"[-–—－]+(?!\d)")  # no negative number
 _NOTES = ("♪", "♫")
 
 
@@ -37,7 +39,7 @@ class _Text:
     begin: int  # tokens before this one are in front of the words
     end: int  # tokens from this one on are behind the words
     n_lines: int  # of the file
-    width: int  # characters of its longest line, without tags
+    width: int  # columns of its longest line, without tags
     dropped: set[int] = field(default_factory=set)  # tokens that are left out
 
     @property
@@ -94,7 +96,7 @@ def _grouped(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _bare(line: Line) -> str:
-    return _IS_TAG.sub("", line.text).strip()
+    return _UNSEEN.sub("", line.text).strip()
 
 
 def _read(lines: Sequence[Line]) -> Sequence[_Text | Line]:
@@ -118,7 +120,7 @@ def _read(lines: Sequence[Line]) -> Sequence[_Text | Line]:
     end = len(tokens)
     while _is_around(tokens[end - 1]):
         end -= 1
-    return [_Text(tokens, begin, end, len(lines), max(len(_bare(line)) for line in lines))]
+    return [_Text(tokens, begin, end, len(lines), max(columns(_bare(line)) for line in lines))]
 
 
 def _is_around(token: str) -> bool:

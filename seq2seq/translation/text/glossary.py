@@ -26,6 +26,7 @@ Term = tuple[str, str]  # in the source language, and its translation
 _Key = tuple[tuple[str, ...], bool]  # the tokens of a term, and whether their case matters
 
 _INSIDE = rf"(?V1:[\w--[_{UNSPACED}]])"  # a word of a script with spaces
+_ENDS_WORD = rf"(?!\p{{Hangul}}){_INSIDE}"  # particles follow Korean words without a space: 서울에
 _TIED_BEFORE = regex.compile(r"(?<=\w[-‐‑])\w")
 _TIED_AFTER = regex.compile(r"(?<=\w)[-‐‑]\w")
 
@@ -115,7 +116,7 @@ def n_times(term: str, text: str) -> int:
     """How often `text` has a term, letter by letter, as whole words. Occurrences do not overlap."""
     term, text = composed(term), composed(text)
     before = f"(?<!{_INSIDE})" if regex.match(_INSIDE, term) else ""
-    after = f"(?!{_INSIDE})" if regex.match(_INSIDE, term[-1]) else r"(?!\p{M})"
+    after = f"(?!{_INSIDE})" if regex.match(_ENDS_WORD, term[-1]) else r"(?!\p{M})"
     return len(regex.findall(before + regex.escape(term) + after, text))
 
 

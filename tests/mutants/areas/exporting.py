@@ -59,7 +59,7 @@ MUTANTS = [
     Mutant(
         fault="a shortlist knows the first documents of a text alone",
         file="seq2seq/export/export.py",
-        text="_spread(source, share)",
+        text="spread_pairs(source, share)",
         becomes="islice(read_pairs(source), share)",
         tests=["tests/export/test_shortlist.py"],
     ),

@@ -256,8 +256,8 @@ MUTANTS = [
     Mutant(
         fault="a paragraph that is indented is wrapped to shorter lines than it had",
         file="seq2seq/translation/forms/document.py",
-        text="max(len(line.indent) + len(line.rest) for line in paragraph)",
-        becomes="max(len(line.rest) for line in paragraph)",
+        text="max(len(line.indent) + columns(line.rest) for line in paragraph)",
+        becomes="max(columns(line.rest) for line in paragraph)",
         tests=["tests/translation/forms/test_document.py::test_all_but_the_text_stays"],
     ),
     Mutant(

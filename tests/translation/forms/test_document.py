@@ -30,6 +30,9 @@ from tests.translation.forms.reading import pieces_of, texts_of, translated
         ("Sie kommt am\n3. Januar an.\n", ["Sie kommt am 3. Januar an."]),
         ("M. Dupont et\nJ. K. Rowling.\n", ["M. Dupont et J. K. Rowling."]),
         ("— Où vas-tu ?\n—\u00a0À la gare.\n– Bon.\n", ["Où vas-tu ?", "À la gare.", "Bon."]),
+        ("— Τι κάνεις;\n— Καλά.\n", ["Τι κάνεις;", "Καλά."]),
+        ("– ما هذا؟\n– كتاب.\n", ["ما هذا؟", "كتاب."]),
+        ("—「他走了。」\n—她呢？\n", ["「他走了。」", "她呢？"]),
         ("The man\n— who slept —\nwoke.\n", ["The man — who slept — woke."]),
         # Indentation
         ("    Un roi\nvivait là.\nIl dormait.\n    Une reine\naussi.\n", [
@@ -72,6 +75,15 @@ def test_a_wrapped_paragraph_is_wrapped_to_its_longest_line_and_any_other_is_one
     assert translated("Un chat dort.\n", "document", translate=longer) == "Un chat dort. Et encore un mot !\n"
     wrapped = translated("Un chat dort\nsur un lit.\n", "document", translate=longer)
     assert wrapped == "Un chat dort\nsur un lit.\nEt encore un\nmot !\n"
+
+
+def test_chinese_is_wrapped_between_characters_that_may_stand_at_an_edge() -> None:
+    source = "Un chat dort sur\nle lit.\n"
+    wrapped = translated(
+        source, "document", translate=lambda _: "老师说：「你好，世界。」然后在 Wikipedia 上看了ちょっと。"
+    )
+    assert wrapped == "老师说：「你好，\n世界。」然后在\nWikipedia 上看了\nちょっと。\n"
+    assert translated("一二三四五六\n七八\n", "document", translate=lambda _: "a b c d e f g") == "a b c d e f\ng\n"
 
 
 def test_no_wrapped_line_begins_like_a_list_or_with_punctuation_alone() -> None:

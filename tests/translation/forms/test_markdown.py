@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from tests.effort import n_steps
 from tests.translation.forms.reading import texts_of, translated
@@ -141,6 +142,38 @@ def test_elements_go_where_their_tags_go() -> None:
         translated("Un [chat](a) *noir* `b c`", "markdown", translate=moved.__getitem__) == "A *black* `b c` [cat](a)"
     )
     assert translated("*Un* chat", "markdown", translate=lambda _: "</g>A cat") == "A cat"
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "html"),
+    [
+        ("**Note:** read", '<g id="1">注意：</g>请读', "<strong>注意：</strong> 请读"),
+        ("He says **“yes”** .", '他说<g id="1">“好”</g>。', "他说 <strong>“好”</strong>。"),
+        ("a _word_ here", '这是<g id="1">词</g>的', "这是<em>词</em>的"),
+        ("__A__ cat", '<g id="1">ดี</g>แมว', "<strong>ดี</strong>แมว"),
+        ("~~No.~~ Yes", '<g id="1">不。</g>是', "<s>不。</s> 是"),
+        ("**A** **B** c", '<g id="1">甲</g><g id="2">乙</g>丙', "<strong>甲</strong> <strong>乙</strong>丙"),
+        ("a ***b*** [**c**](d) e", '甲<g id="1">乙！</g><g id="2"><g id="3">丙</g></g>丁', (
+            '甲<em><strong>乙！</strong></em><a href="d"><strong>丙</strong></a>丁'
+        )),
+        ("a **`b` *c* e** d", '甲<g id="1"><x id="2"/><g id="3">丙</g></g>丁', (
+            "甲 <strong><code>b</code><em>丙</em></strong> 丁"
+        )),
+        ("_Un_ chat", '<g id="1">A</g> cat', "<em>A</em> cat"),
+    ],
+)  # fmt: skip
+def test_emphasis_is_emphasis_where_no_spaces_are_between_words(text: str, translation: str, html: str) -> None:
+    found = translated(text, "markdown", translate=lambda _: translation)
+    assert MarkdownIt().enable("strikethrough").render(found) == f"<p>{html}</p>\n"
+    assert ("_" in found) == (text == "_Un_ chat")
+
+
+def test_a_line_of_markdown_ends_at_spaces_alone_since_its_end_is_one() -> None:
+    page = "[un](http://a.b/一二) chat\ndort\n"
+    moved = '<g id="1">三四五六七八</g>九十一二三四五六七八九十'
+    assert translated(page, "markdown", translate=lambda _: moved) == (
+        "[三四五六七八](http://a.b/一二)九十一二三四五六七八九十\n"
+    )
 
 
 BITS = [

@@ -94,6 +94,9 @@ def test_subtitles_of_one_line_come_back_as_they_were() -> None:
     [
         (["- Oui", "- Non"], ["Oui", "Non"], ["- OUI", "- NON"]),
         (["-Oui", "—Non"], ["Oui", "Non"], ["-OUI", "—NON"]),
+        (["\u202b-מה?\u202c", "\u200f- כן."], ["מה?", "כן."], ["\u202b-מה?\u202c", "\u200f- כן."]),
+        (["－はい", "－いいえ"], ["はい", "いいえ"], ["－はい", "－いいえ"]),
+        (["他昨天", "走了，我们没看见。"], ["他昨天走了，我们没看见。"], ["他昨天走了，", "我们没看见。"]),
         (["Il fait", "-5 degrés"], ["Il fait -5 degrés"], ["IL FAIT", "-5 DEGRÉS"]),
         (["À l'arrière-", "plan"], ["À l'arrière-plan"], ["À", "L'ARRIÈRE-PLAN"]),
         (["♪ La la ♪", "Il chante."], ["La la", "Il chante."], ["♪ LA LA ♪", "IL CHANTE."]),

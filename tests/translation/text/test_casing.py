@@ -81,6 +81,7 @@ def test_headlines_are_found(text: str, styles: list[str]) -> None:
             "The error_reporting Function Is Back",
         ),
         ("title", "Un Chat", "l'homme est rendez-vous", "L'homme Est Rendez-vous"),
+        ("title", "A Good Day", "კარგი დღე", "კარგი დღე"),  # in Georgian, only whole headlines have capitals
     ],
 )
 def test_translations_become_headlines(style: Style, source: str, text: str, expected: str) -> None:

@@ -104,6 +104,7 @@ def test_terms_are_counted_letter_by_letter() -> None:
     assert n_times("法律", "中国法律与法律") == 2
     assert n_times("नल", "नली नल") == 1
     assert n_times("caf\u00e9", "cafe\u0301") == 1
+    assert n_times("서울", "서울에 서울은 남서울") == 2
 
 
 @pytest.mark.parametrize(("lang", "written"), [("zh", "我法律"), ("ja_JP", "我法律"), ("en", "我 法律")])
