@@ -40,6 +40,6 @@ class AugmentConfig:
             if not 0 <= share <= 1:
                 yield f"data.augment.{name}={share} is not a share from 0 to 1"
         for names in EXCLUSIVE:
-            if sum(getattr(self, name) for name in names) > 1:
+            if sum(getattr(self, name) for name in names) > 1 + 1e-9:  # 0.33 + 0.56 + 0.11 is a little more than 1
                 listed = " and ".join([", ".join(names[:-1]), names[-1]])
                 yield f"data.augment: {listed} exclude each other, and their shares add up to more than 1"

@@ -1,8 +1,11 @@
 """How pictures look: one style for all, for screens and for papers."""
 
+import logging
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+log = logging.getLogger(__name__)
+
 # Okabe and Ito (2008): colours that colour-blind people can tell apart. The pages' style sheet has the same.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 FORMATS = ("png", "svg", "pdf")  # and the endings of their files
+_IS_MISSING = "Glyph .* missing from"
+_BOXES = (
+    "the font of pictures lacks letters of this text, and boxes stand for them; choose .svg or, for attention, .html, "
+    "which a browser shows with its own fonts"
+)
 _WIDTH, _HEIGHT = 4.6, 3.1  # inches of one panel
 _RULES: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -73,9 +83,23 @@ def save(figure: "Figure", file: Path) -> None:
     """Write a picture, whole or not at all. The ending of the file's name chooses one of `FORMATS`."""
     form = file.suffix.removeprefix(".").lower()
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)  # the same picture is the same file
-    with atomic_file(file) as opened, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # boxes take the place of such characters
+    with atomic_file(file) as opened, boxes_said(form):
         figure.savefig(opened, format=form, dpi=200, metadata=metadata)
+
+
+@contextmanager
+def boxes_said(form: str) -> Iterator[None]:
+    """Say once what matplotlib warns of: a box stands for each letter that the font lacks, unless an SVG keeps it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("ignore" if form == "svg" else "always", message=_IS_MISSING)
+        yield
+    for each in caught:
+        _say_once(_BOXES if re.match(_IS_MISSING, str(each.message)) else str(each.message))
+
+
+@cache
+def _say_once(message: str) -> None:
+    log.warning("%s", message)
 
 
 def save_all(figure: "Figure", stem: Path) -> list[Path]:

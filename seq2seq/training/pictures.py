@@ -1,6 +1,5 @@
 """Attention as pictures. What stays the same is drawn once, so that a picture at each validation costs nothing."""
 
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -60,8 +59,7 @@ def _frame(title: str, source: tuple[str, ...], target: tuple[str, ...]) -> tupl
         _CELL * len(side) + _CHARACTER * max(map(len, other)) + _MARGIN
         for side, other in ((target, source), (source, target))
     )
-    with style.grid(1, 1, (width, height)) as (figure, ((axes,),)), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a script that the font does not have: boxes take its place
+    with style.grid(1, 1, (width, height)) as (figure, ((axes,),)), style.boxes_said("png"):
         draw_matrix(axes, np.zeros((len(target), len(source))), target, source)
         axes.set(title=title, xlabel="source", ylabel="target")
         figure.colorbar(axes.images[0], label="share of attention")

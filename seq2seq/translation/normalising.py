@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import regex
 
-from seq2seq.characters import has_word
+from seq2seq.characters import base_language, has_word
 from seq2seq.config import RunConfig
 from seq2seq.corpus.sentences import sentence_ends
 from seq2seq.dataset.seen import Looks
@@ -46,7 +46,7 @@ _MANY_CAPITALS = 0.2
 _KNOWN = 0.001  # of the lines of training that have emoji: a model has learned to translate them
 _PROTECTED = ("markup", "urls", "placeholders", "code")  # text in which no mark and no space is replaced
 # Capital i is İ there, and capital ı is I: letters alone do not say which one a headline had.
-_DOTLESS = ("tr", "az")
+_DOTLESS = {"tr", "tur", "az", "aze", "azj"}  # Turkish and Azerbaijani
 _PIECE = regex.compile(r"[^\p{C}\p{Z}]+")
 
 
@@ -160,7 +160,7 @@ class Normaliser:
     def _styles(self) -> tuple[Style, ...]:
         """The looks of headlines that are undone."""
         data = self.config.data
-        if "case" not in self._kinds or any(lang.lower()[:2] in _DOTLESS for lang in (data.src_lang, data.tgt_lang)):
+        if "case" not in self._kinds or {*map(base_language, (data.src_lang, data.tgt_lang))} & _DOTLESS:
             return ()
         if self.looks is None or self.normalize != AUTO:
             return ("capitals", "title")

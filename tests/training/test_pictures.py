@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pytest
 
+from seq2seq.reports import style
 from seq2seq.training.pictures import picture_of, pictures_of
 from seq2seq.training.validation import AttentionMap
 
@@ -41,3 +42,9 @@ def test_any_piece_is_a_label(piece):
         warnings.simplefilter("error")
         weights = np.ones((1, 1), dtype=np.float32)
         assert picture_of(AttentionMap(0, [piece], [piece], weights[None, None])).size
+
+
+def test_boxes_in_place_of_letters_are_said(caplog):
+    style._say_once.cache_clear()
+    picture_of(AttentionMap(0, ["ไทย"], ["ba"], np.ones((1, 1, 1, 1), dtype=np.float32)))
+    assert "the font of pictures lacks letters of this text, and boxes stand for them" in caplog.text

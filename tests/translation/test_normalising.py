@@ -126,10 +126,14 @@ def test_an_unseen_end_mark_stays_beside_a_word_that_is_taken_out() -> None:
     assert [reading.stopped("A b.", part) for part in parts] == ["A b!", "A b؟", "A b."]
 
 
-def test_turkish_keeps_its_case() -> None:
+@pytest.mark.parametrize(
+    ("language", "keeps_case"),
+    [("tr", True), ("tr-TR", True), ("tur_Latn", True), ("azj_Latn", True), ("aze", True), ("trv", False)],
+)
+def test_turkish_and_azerbaijani_keep_their_case(language: str, keeps_case: bool) -> None:
     config = RunConfig()
-    config.data.src_lang = "tr"
-    assert Normaliser(config, tokenizer(), LOOKS, "always").read("UN CHAT DORT.").styled == []
+    config.data.src_lang = language
+    assert (Normaliser(config, tokenizer(), LOOKS, "always").read("UN CHAT DORT.").styled == []) == keeps_case
 
 
 def test_a_headline_stays_if_the_tokenizer_makes_all_letters_small() -> None:

@@ -13,6 +13,8 @@ _ELIDED = re.compile(rf"(?<!\S){_OPENING}(?:[cdjlmnst]|(?:jus|lors|puis|quoi)?qu
 
 _LIGATURE = re.compile("[ŒÆœæ]")
 _LIGATURES = {"Œ": ("Oe", "OE"), "Æ": ("Ae", "AE"), "œ": ("oe", "oe"), "æ": ("ae", "ae")}
+# These have no decomposition in Unicode.
+_STROKED = str.maketrans("đĐłŁøØı", "dDlLoOi")
 _MARKED = regex.compile(r"(?V1)[\p{Latin}--\p{ASCII}]\p{M}*|[A-Za-z]\p{M}+")
 
 
@@ -21,7 +23,8 @@ def upper(texts: Sequence[str], draw: random.Random) -> list[str]:
 
 
 def lower(texts: Sequence[str], draw: random.Random) -> list[str]:
-    return [text.lower() for text in texts]
+    # Python makes two characters of İ, the second of them a lone dot.
+    return [text.replace("İ", "i").lower() for text in texts]
 
 
 def title(texts: Sequence[str], draw: random.Random) -> list[str]:
@@ -36,7 +39,7 @@ def without_accents(text: str, draw: random.Random) -> str:
 
 
 def _plain(match: regex.Match[str]) -> str:
-    letter = unicodedata.normalize("NFD", match[0][0])[0]
+    letter = unicodedata.normalize("NFD", match[0][0])[0].translate(_STROKED)
     return letter if letter.isascii() else match[0]
 
 

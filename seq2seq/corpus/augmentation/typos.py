@@ -4,10 +4,15 @@ import random
 import re
 import unicodedata
 
+import regex
+
+from seq2seq.characters import CHARACTER, LETTERS
+
 _TOKEN = re.compile(r"\S{4,}")
 # Not in what must be written exactly: numbers, URLs, addresses, placeholders, markup.
-_EXACT = re.compile(r"[\d_@/\\{}<>&#%$=~]|\w[.:]\w")
-_LETTERS = re.compile(r"[^\W\d_]{4,}")
+_EXACT = regex.compile(r"[\d_@/\\{}<>&#%$=~]|\w[.:]\w")
+# More than one character: a row of letters and marks may be a single one, such as स्त्री.
+_LETTERS = regex.compile(rf"(?V1)(?<!{LETTERS})(?=\X{LETTERS}){LETTERS}{{4,}}")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
@@ -20,23 +25,26 @@ def with_typo(text: str, draw: random.Random) -> str:
         words = [match.span() for match in _LETTERS.finditer(text, start, end)]
         if words and not _EXACT.search(text, start, end):
             start, end = draw.choice(words)
-            return text[:start] + _mistyped(text[start:end], draw) + text[end:]
+            return text[:start] + _mistyped(CHARACTER.findall(text[start:end]), draw) + text[end:]
         tokens[chosen] = tokens[-1]
         tokens.pop()
     return text
 
 
-def _mistyped(word: str, draw: random.Random) -> str:
+def _mistyped(word: list[str], draw: random.Random) -> str:
+    """The word of these characters with a typo. A letter and its marks are one character."""
     at = draw.randrange(1, len(word))
     letter, kind = word[at], draw.randrange(4)
     if kind == 0 and at + 1 < len(word) and word[at + 1] != letter:
-        return word[:at] + word[at + 1] + letter + word[at + 2 :]
-    if kind == 1:
-        return word[:at] + word[at + 1 :]
-    if kind == 2 and (near := _NEIGHBOURS.get(_base(letter))):
+        word[at : at + 2] = word[at + 1], letter
+    elif kind == 1:
+        del word[at]
+    elif kind == 2 and (near := _NEIGHBOURS.get(_base(letter))):
         struck = draw.choice(near)
-        return word[:at] + (struck.upper() if letter.isupper() else struck) + word[at + 1 :]
-    return word[:at] + letter + word[at:]  # doubled
+        word[at] = struck.upper() if letter.isupper() else struck
+    else:
+        word.insert(at, letter)  # doubled
+    return "".join(word)
 
 
 def _base(letter: str) -> str:

@@ -10,7 +10,7 @@ function drawMatrices(index, view, width) {
 function drawMatrix(index, view, width, head) {
   const [queries, keys] = [names(view.queries), names(view.keys)];
   const most = 14; // letters of a label
-  const margin = (texts) => Math.min(most, Math.max(...texts.map((text) => text.length))) * 8 + 10;
+  const margin = (texts) => Math.max(...texts.map((text) => widthOf(shortened(text, most)))) * 8 + 10;
   const [left, top] = [margin(queries), margin(keys)];
   const cell = Math.max(9, Math.min(26, Math.floor((width - left - 4) / keys.length)));
   const [w, h] = [left + cell * keys.length + 2, top + cell * queries.length + 2];

@@ -113,7 +113,7 @@ function reach(scores) {
 /* How much each piece of a translation looks at each piece of its source. */
 function heatMap({ source_pieces: columns, target_pieces: rows, weights }) {
   const size = 22;
-  const margin = (words) => Math.max(...words.map((word) => word.length)) * 7 + 10;
+  const margin = (words) => Math.max(...words.map(widthOf)) * 7 + 10;
   const [left, top] = [margin(rows), margin(columns)];
   const square = { width: size - 1, height: size - 1 };
   const cell = (weight, i, j) =>

@@ -25,6 +25,10 @@ const short = (value) => {
   return size && size < 0.001 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
 };
 
+/* How many Latin letters are as wide as a text: Chinese, Japanese and Korean letters are as wide as they are high. */
+const WIDE = /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{Emoji_Presentation}\uff01-\uff60]/gu;
+const widthOf = (text) => [...text].length + 0.6 * (text.match(WIDE) ?? []).length;
+
 const code = (text) => el("code", null, text);
 const hint = (...content) => el("p", { class: "quiet small" }, content);
 const details = (summary, isOpen, ...content) => el("details", { open: isOpen }, el("summary", null, summary), content);

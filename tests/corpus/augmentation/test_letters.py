@@ -30,7 +30,8 @@ def test_capitals(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("L'ÉTÉ À PARIS, USA 12", "l'été à paris, usa 12"), ("ŒUVRE", "œuvre"), (" ", " ")]
+    ("text", "expected"),
+    [("L'ÉTÉ À PARIS, USA 12", "l'été à paris, usa 12"), ("ŒUVRE", "œuvre"), ("İZMİR'de", "izmir'de"), (" ", " ")],
 )
 def test_lower_case(text: str, expected: str) -> None:
     assert lower([text, "NATO", ""], random.Random(1)) == [expected, "nato", ""]
@@ -65,6 +66,7 @@ def test_an_elision_is_written_in_two_ways_and_always_alike_in_one_sentence() ->
         ("ÇA ÉTÉ İ", "CA ETE I"),
         ("e\u0301te\u0301 u\u0302\u0301", "ete u"),
         ("Tiếng Việt, São, Čech", "Tieng Viet, Sao, Cech"),
+        ("Đà Lạt, đẹp, Łódź, øl, Ǿ, kız", "Da Lat, dep, Lodz, ol, O, kiz"),
         ("мой ёж, 각, कि, Ἀθῆναι", "мой ёж, 각, कि, Ἀθῆναι"),
         ("и\u0306 stays, and so does 1\u0301", "и\u0306 stays, and so does 1\u0301"),
         ("Straße, 12 € 😀", "Straße, 12 € 😀"),

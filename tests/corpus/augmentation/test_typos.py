@@ -1,18 +1,20 @@
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.characters import CHARACTER
 from seq2seq.corpus.augmentation.typos import with_typo
 
 SENTENCE = "Aujourd'hui, les élèves n'ont pas vu le château d'Émile à 14h30."
-words = ["élève", "CHÂTEAU", "aaaa", "ab", "12h", "l'eau-forte", "www.abcd.fr,", "мороз"]
+words = ["élève", "CHÂTEAU", "aaaa", "ab", "12h", "l'eau-forte", "www.abcd.fr,", "мороз", "दुनिया", "e\u0301le\u0300ve"]
 texts = st.text() | st.lists(st.sampled_from(words)).map(" ".join)
 
 
-def distance(one: str, other: str) -> int:
+def distance(one: Sequence[str], other: Sequence[str]) -> int:
     """Damerau and Levenshtein's distance in its restricted form, by the textbook's table."""
     d = [[i + j for j in range(len(other) + 1)] for i in range(len(one) + 1)]
     for i in range(1, len(one) + 1):
@@ -26,7 +28,7 @@ def distance(one: str, other: str) -> int:
 @given(texts, st.integers())
 def test_a_text_with_a_typo_is_one_edit_away(text: str, seed: int) -> None:
     changed = with_typo(text, random.Random(seed))
-    assert changed == text or distance(text, changed) == 1
+    assert changed == text or distance(CHARACTER.findall(text), CHARACTER.findall(changed)) == 1
 
 
 @given(st.text(alphabet="aéßЖ", min_size=4, max_size=9), st.integers())
@@ -44,6 +46,18 @@ def test_every_kind_of_slip_happens_and_no_other() -> None:
     neighbours = {2: "xvdf", 3: "ryfg", 4: "wrsd"}
     replaced = {"acte"[: place - 1] + key + "acte"[place:] for place, keys in neighbours.items() for key in keys}
     assert changed == swapped | left_out | doubled | replaced
+
+
+@pytest.mark.parametrize(
+    ("word", "typos"),
+    [
+        ("दुनिया", {"दुयानि", "दुया", "दुनि", "दुनिनिया", "दुनियाया"}),
+        ("ab\u0302\u0302", {"a", "ab\u0302\u0302b\u0302\u0302", *(f"a{key}" for key in "vghn")}),
+        ("e\u0302\u0302\u0302", {"e\u0302\u0302\u0302"}),  # one letter has no slip
+    ],
+)
+def test_a_letter_keeps_its_marks(word: str, typos: set[str]) -> None:
+    assert {with_typo(word, random.Random(seed)) for seed in range(300)} == typos
 
 
 def test_a_capital_is_replaced_by_a_capital_and_an_accent_has_the_keys_of_its_letter() -> None:
