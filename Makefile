@@ -31,7 +31,7 @@ help:  ## list the targets
 .PHONY: demo
 demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score it, translate a file with it
 	@rm -rf $(DEMO)
-	$(BIN)/python train.py experiment=demo run_dir=$(DEMO)
+	$(BIN)/python train.py experiment=demo trainer.devices=1 run_dir=$(DEMO)
 	@head -n 20 $(SAMPLE).fr > $(DEMO)/source.fr
 	@head -n 20 $(SAMPLE).en > $(DEMO)/reference.en
 	$(BIN)/python translate.py --model $(DEMO) --input $(DEMO)/source.fr \

@@ -15,12 +15,16 @@ from seq2seq.masking import masked
 def command(name: str, *words: object) -> str:
     """A command of this project that the user can paste into a shell.
 
-    It is `python train.py WORDS` in a clone, and `seq2seq train WORDS` where there is no train.py.
+    It is `python train.py WORDS` in a clone, `python -m seq2seq train WORDS` in a folder elsewhere, and `seq2seq train
+    WORDS` where there is no clone.
     """
-    if not (Path(__file__).parents[1] / "train.py").is_file():
+    script = Path(__file__).parents[1] / f"{name}.py"
+    if not script.with_name("train.py").is_file():
         program = f"seq2seq {name}"
+    elif script.is_file() and Path(script.name).is_file() and script.samefile(script.name):
+        program = f"python {name}.py"
     else:
-        program = f"python {name}.py" if name in ("train", "translate") else f"python -m seq2seq {name}"
+        program = f"python -m seq2seq {name}"
     return " ".join([program, *(shlex.quote(str(word)) for word in words)])
 
 

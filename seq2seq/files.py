@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from seq2seq.errors import ConfigError
+
 if sys.platform != "win32":
     import fcntl
 
@@ -43,8 +45,15 @@ def cache_directory(chosen: str = "") -> Path:
 
     Args:
         chosen: a directory that somebody has named; empty if nobody did.
+    Raises:
+        ConfigError: it is in the home of this user, who has none.
     """
-    return expanded(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq").absolute()
+    path = expanded(chosen or os.environ.get("SEQ2SEQ_CACHE") or "~/.cache/seq2seq")
+    if path.parts[:1] == ("~",):
+        raise ConfigError(
+            f"{path}: there is no home directory; name another folder for the cache, by SEQ2SEQ_CACHE or data.cache_dir"
+        )
+    return path.absolute()
 
 
 def expanded(path: str | Path) -> Path:
@@ -121,9 +130,9 @@ def atomic_directory(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file, whole or not at all. Half a surrogate pair, as in a name that is not UTF-8, is `\\udce9`."""
     with atomic_file(path) as file:
-        file.write(text.encode())
+        file.write(text.encode(errors="backslashreplace"))
 
 
 def append_text(path: Path, text: str) -> None:

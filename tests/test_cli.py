@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq import __version__, commands
+from seq2seq import __version__, commands, errors
 from seq2seq.cli import command_names, main
 from tests.places import ROOT
 
@@ -52,6 +52,15 @@ def test_a_missing_or_mistyped_command_ends_with_2_and_the_others_are_named(
     assert ended(["trian"]) == 2
     message = capsys.readouterr().err
     assert "trian" in message and all(command in message for command in COMMANDS)
+
+
+def test_a_command_to_paste_is_one_that_works_in_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert errors.command("train", "resume=a b") == "python train.py 'resume=a b'"
+    assert errors.command("export", "run") == "python -m seq2seq export run"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").touch()  # somebody else's
+    assert errors.command("train", "resume=a b") == "python -m seq2seq train 'resume=a b'"
 
 
 def test_a_word_after_the_options_is_named(capsys: pytest.CaptureFixture[str]) -> None:

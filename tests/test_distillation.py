@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.cli import main
 from tests.training.tiny_runs import STUDENT, command, write_wrong_corpus
 from tests.translating import model_content, sentences, write_run
 
@@ -62,6 +63,10 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
     assert (again.returncode, again.stderr.count("\npython ")) == (0, 1), again.stderr
     assert {file: file.stat().st_mtime_ns for file in output.rglob("*.ckpt")} == times
     assert len((output / "README.md").read_text().splitlines()) == len(page.splitlines())
+
+    (output / "student" / "selection.json").unlink()  # as if the student was killed before it wrote that
+    assert distil(trained_run, corpus, output, *options).returncode == 0
+    assert RunDirectory(output / "student").is_scored
 
     other = distil(trained_run, corpus, output)
     assert (other.returncode, other.stdout) == (2, "")
@@ -166,6 +171,12 @@ def test_what_it_refuses(
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_word_may_be_longer_than_the_name_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["distill", f"data.train=[{','.join(['corpus_part'] * 30)}]", "--output", str(tmp_path / "out")])
+    assert "name at least one teacher" in capsys.readouterr().err
 
 
 def test_what_cannot_be_taught_is_told_before_any_work(

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from seq2seq.files import append_text, atomic_directory, atomic_file, is_sealed, sealed, write_json, write_text
+from seq2seq.errors import ConfigError
+from seq2seq.files import (
+    append_text,
+    atomic_directory,
+    atomic_file,
+    cache_directory,
+    is_sealed,
+    sealed,
+    write_json,
+    write_text,
+)
 from tests.nightly import IS_NIGHTLY, drawn
 from tests.places import ROOT
 from tests.processes import until
@@ -106,6 +116,23 @@ def test_a_sealed_object_is_known_by_its_checksum_after_json_changed_its_types()
         assert not is_sealed(read | {name: value})
     assert not is_sealed({name: value for name, value in read.items() if name != "sha256"})
     assert not is_sealed({})
+
+
+def test_a_name_that_is_not_utf_8_can_be_noted(tmp_path: Path) -> None:
+    write_json(tmp_path / "notes.json", {"été": "caf\udce9"})
+    assert json.loads((tmp_path / "notes.json").read_text(encoding="utf-8")) == {"été": "caf\udce9"}
+
+
+@posix
+def test_without_a_home_somebody_must_name_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("SEQ2SEQ_CACHE", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # this user has no account
+    with pytest.raises(ConfigError, match=r"there is no home directory; name another folder .*, by SEQ2SEQ_CACHE or"):
+        cache_directory()
+    assert cache_directory(str(tmp_path)) == tmp_path
 
 
 def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:

@@ -203,6 +203,9 @@ def resumable(run: RunDirectory) -> Checkpoint:
     Raises:
         CheckpointError: there is none. The message says what is wrong with each that was tried.
     """
+    if run.path.is_file():
+        of_file = RunDirectory.of_checkpoint(run.path)
+        raise CheckpointError(f"{run.path}: is a file; resume takes the run directory: resume={of_file.path}")
     found, reasons = [], []
     for file in (run.last, run.previous):
         if file.is_file():

@@ -138,17 +138,10 @@ def _scores(run: RunDirectory | None) -> list[str]:
     if run is None or not run.is_scored:
         return ["The run that this model was exported from had not been scored."]
     selection, tests = run.selection(), run.scores()
-    valid = selection.valid[selection.selected]
+    valid, intervals = selection.valid[selection.selected], selection.intervals
     rows = ["| text | metric | score | signature |", "|---|---|---|---|"]
-    signatures = {
-        metric: re.sub(r"\|bs:\d+\|seed:\w+", "", score.signature)
-        for scores in tests.values()
-        for metric, score in scores.items()
-        if "|case:lc|" not in score.signature  # an augmentation that ignores case
-    }
-    for metric, value in valid.items():  # scored like the tests, but stored without interval and signature
-        rows.append(f"| valid | {metric} | {value:.2f} | {_code(signatures.get(metric, ''))} |")
-    for name, scores in tests.items():
+    rows += [f"| valid | {metric} | {value:.2f} | |" for metric, value in valid.items() if metric not in intervals]
+    for name, scores in [("valid", intervals), *tests.items()]:
         for metric, score in scores.items():
             rows.append(
                 f"| {name} | {metric} | {score.score:.2f} ± {score.half_width:.2f} | {_code(score.signature)} |"

@@ -4,7 +4,7 @@ It is noted in `provenance.json` of the run directory, in every checkpoint, and 
 
     starts          one entry for each start of the run, the first one first
         time        UTC
-        command     the words of the command; secrets are masked
+        command     the words of the command, as one types it; secrets are masked
         code        in a checkout: its commit, and whether files differ from it
         python, packages, machine
         ended       after which step and why; missing while it trains, and if it was killed
@@ -19,6 +19,7 @@ or the configuration names are noted as they are.
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
@@ -52,12 +53,12 @@ def this_start(command: Sequence[str], gpus: Sequence[str]) -> dict[str, Any]:
     """The start of a run, now and here.
 
     Args:
-        command: the words that started this process.
+        command: the program of this process, without its folder, and its words.
         gpus: the names of those that the run uses.
     """
     return {
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "command": masked_words(command),
+        "command": masked_words(_as_typed(*command)),
         "code": code_version(Path(__file__).resolve().parents[2]),
         "python": platform.python_version(),
         "packages": _packages(),
@@ -69,6 +70,16 @@ def this_start(command: Sequence[str], gpus: Sequence[str]) -> dict[str, Any]:
             "gpus": list(gpus),
         },
     }
+
+
+def _as_typed(program: str, *words: str) -> list[str]:
+    """A command with what Python leaves out of `sys.argv`, and the word `train`, which Hydra has not been given."""
+    package = sys.modules["__main__"].__package__
+    if program == "__main__.py" and package:
+        start = ["python", "-m", package]
+    else:
+        start = ["python", program] if program.endswith(".py") else [program]
+    return [*start, *(["train"] if start[-1] == "seq2seq" else []), *words]
 
 
 def code_version(checkout: Path) -> dict[str, Any]:

@@ -92,7 +92,8 @@ class RunDirectory:
     @classmethod
     def of_checkpoint(cls, file: Path) -> "RunDirectory":
         """The run that a checkpoint file belongs to. If the file was moved elsewhere, the folder that it is in."""
-        return cls(file.parent.parent if file.parent.name == "checkpoints" else file.parent)
+        folder = file.parent if file.parent.name else file.absolute().parent
+        return cls(folder.parent if folder.name == "checkpoints" else folder)
 
     @property
     def checkpoints(self) -> Path:

@@ -100,8 +100,11 @@ class SweepDirectory:
         """
         file = self.path / _SWEEP
         try:
-            found = OmegaConf.load(file).hydra.overrides
-            return [str(word) for word in (*found.hydra, *found.task) if not str(word).startswith(_OWN)]
+            hydra = OmegaConf.load(file).hydra
+            sources = hydra.runtime.config_sources
+            places = [f"--config-dir={each.path}" for each in sources if each.provider == "command-line"]
+            words = (*hydra.overrides.hydra, *hydra.overrides.task)
+            return [*places, *(str(word) for word in words if not str(word).startswith(_OWN))]
         except (OSError, ValueError, AttributeError, TypeError, YAMLError, OmegaConfBaseException) as error:
             raise RunError(f"{file}: has no words of a sweep, so it is damaged; restore it") from error
 

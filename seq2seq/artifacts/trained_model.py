@@ -21,6 +21,7 @@ from seq2seq.artifacts.wandb_access import is_reference, local_model
 from seq2seq.config import RunConfig, read_config
 from seq2seq.dataset.seen import SeenText
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
+from seq2seq.files import expanded
 from seq2seq.tokenizer import Tokenizer
 
 HUGGING_FACE = "hf:"  # may begin the path of a model of `transformers`
@@ -55,7 +56,7 @@ class TrainedModel:
             CheckpointError: there is no model, or a damaged one.
             TokenizerError: the tokenizer inside is not the one that the weights were trained with.
         """
-        path = local_model(str(path)) if is_reference(path) else Path(str(path).removeprefix(HUGGING_FACE))
+        path = local_model(str(path)) if is_reference(path) else expanded(str(path).removeprefix(HUGGING_FACE))
         if is_of_transformers(path):
             from seq2seq.artifacts.marian import read_marian  # and torch
 

@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from seq2seq.errors import RunError
+    from seq2seq.errors import RunError, printable
     from seq2seq.files import write_text
     from seq2seq.reports.analysed_run import AnalysedRun
     from seq2seq.reports.compare import runs_to_compare
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     if args.curve:
         check_file(args.curve, [], "--curve", FORMATS)
         draw([first, *others], args.curve)
-        print(args.curve)
+        print(printable(str(args.curve)))
         return
     if others and args.pictures:
         raise RunError(f"--pictures draws the charts of one run, and {len(others) + 1} are named; name one")
@@ -54,4 +54,4 @@ def run(args: argparse.Namespace) -> None:
     write_text(output, diff_page(analysed) if others else run_page(analysed[0]))
     if args.pictures:
         write_pictures(analysed[0], args.pictures)
-    print(output)
+    print(printable(str(output)))

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
 
     from seq2seq.config import RunConfig
     from seq2seq.config.command import readable
-    from seq2seq.config.compose import one_sentence
+    from seq2seq.config.compose import checked_folder, one_sentence
 
     logging.getLogger("hydra").setLevel(logging.WARNING)
     ConfigStore.instance().store(name="schema", node=RunConfig)
@@ -54,6 +55,10 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
     sys.argv = [argv[0], *(readable(word, is_sweep=is_sweep) for word in words)]
     try:
         _check_choices(words, conf_dir())
+        for word, following in pairwise([*words, ""]):
+            option, _, folder = word.partition("=")
+            if option in ("--config-dir", "-cd"):
+                checked_folder(Path(folder or following), "--config-dir")
         hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(
             task if is_sweep else do  # launchers send the task of a sweep to other processes
         )()

@@ -16,9 +16,11 @@ from omegaconf.errors import OmegaConfBaseException
 from seq2seq.config.on_resume import marks
 from seq2seq.config.read import describe
 from seq2seq.config.run import RunConfig
+from seq2seq.errors import ConfigError
+from seq2seq.files import expanded
 
 PATHS = tuple(key for key, mark in marks(RunConfig).items() if mark.is_local and "." not in key)  # of runs and models
-_SOURCES = ("data.train", "data.valid")  # text, or lists and mappings
+_SOURCES = ("data.train", "data.valid", "data.test")  # text, or lists and mappings
 AUTO = "auto"  # resume=auto: continue if there is something to continue from, else start
 
 
@@ -28,6 +30,11 @@ class Composed:
 
     cfg: DictConfig
     overrides: list[str]  # the words that set keys or choose presets
+
+    def __post_init__(self) -> None:
+        for key in PATHS:
+            if self.cfg[key].startswith("~"):  # few shells expand it behind `=`
+                self.cfg[key] = str(expanded(self.cfg[key]))
 
     @property
     def run_dir(self) -> Path:
@@ -41,14 +48,22 @@ def readable(word: str, *, is_sweep: bool) -> str:
     The value of a key that is text is any text, as a shell has handed it on: it is put into quotes if Hydra would
     refuse it, or take it for something else. Quotes, `${...}` and null mean to Hydra what they always do, and so does,
     in a sweep, a comma.
+
+    Raises:
+        ConfigError: it is not UTF-8, so no file of the run could hold it.
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
+    try:
+        word.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{word} is not UTF-8; rename it") from error
     key, equals, value = word.partition("=")
     name = key.lstrip("+")
     is_for_hydra = not equals or value[:1] in ("'", '"') or "${" in value or value in ("", "null")
-    if is_for_hydra or name not in _text_keys():
+    is_collection = name in _SOURCES and value[:1] in ("[", "{")
+    if is_for_hydra or is_collection or name not in _text_keys():
         return word
     try:
         parsed = OverridesParser.create().parse_override(word)

@@ -33,7 +33,7 @@ def composed(words: Sequence[str], config_dir: str | Path | None = None) -> Iter
     _check_words(words)
     readable_words = [readable(word, is_sweep=False) for word in words]
     if config_dir is not None:
-        readable_words.append(f"hydra.searchpath=[{path_word('', _checked(Path(config_dir)))[1:]}]")
+        readable_words.append(f"hydra.searchpath=[{path_word('', checked_folder(Path(config_dir)))[1:]}]")
     ConfigStore.instance().store(name="schema", node=RunConfig)
     hydra, context = GlobalHydra.instance().hydra, HydraConfig.instance().cfg  # of a program that uses Hydra itself
     GlobalHydra.instance().clear()
@@ -62,9 +62,14 @@ def as_preset(words: Sequence[str], comment: str) -> tuple[str, list[str]]:
     """The text of a preset of `experiment` that composes what these words do; and those words that it cannot hold."""
     recipes, choices, rest = [], [], []
     values = OmegaConf.create()
-    for each in OverridesParser.create().parse_overrides([readable(word, is_sweep=False) for word in words]):
+    overrides = OverridesParser.create().parse_overrides([readable(word, is_sweep=False) for word in words])
+    # What a command empties and fills anew: a preset can only add to it.
+    emptied = {each.key_or_group for each in overrides if each.value() is None} & {
+        each.key_or_group for each in overrides if each.value() is not None
+    }
+    for each in overrides:
         key = each.key_or_group
-        if each.is_delete() or key.startswith("hydra"):
+        if each.is_delete() or key.startswith("hydra") or key in emptied:
             rest.append(str(each.input_line))
         elif key == "experiment":
             recipes.append(each.value())
@@ -119,14 +124,16 @@ def _check_words(words: Sequence[str]) -> None:
             raise ConfigError(f"{word} is an option of train.py; leave it out; config_dir=DIR is --config-dir=DIR")
 
 
-def _checked(config_dir: Path) -> Path:
+def checked_folder(presets: Path, option: str = "config_dir") -> Path:
     """
+    Args:
+        option: which named it.
     Raises:
-        ConfigError: it is no directory, or has a preset of a name that is taken.
+        ConfigError: it is no directory, or has a preset of a name that is taken, which Hydra would pass over.
     """
-    if not config_dir.is_dir():
-        raise ConfigError(f"config_dir={config_dir} is no directory; give the one that holds experiment/NAME.yaml")
-    for file in config_dir.rglob("*.yaml"):
-        if (conf_dir() / (name := file.relative_to(config_dir))).exists():
+    if not presets.is_dir():
+        raise ConfigError(f"{option}={presets} is no directory; give the one that holds experiment/NAME.yaml")
+    for file in presets.rglob("*.yaml"):
+        if (conf_dir() / (name := file.relative_to(presets))).exists():
             raise ConfigError(f"{file}: there is a preset {name.with_suffix('')} already; give yours another name")
-    return config_dir.absolute()
+    return presets.absolute()

@@ -1,14 +1,15 @@
 """From the paths that a configuration names to files that exist. `named/` fetches what has another name."""
 
 import difflib
+import glob
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
 from pathlib import Path
 
-from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec
+from seq2seq.config import BUNDLED, CORPUS, DataConfig, SourceFiles, SourcePath, SourceSpec, is_named
 from seq2seq.corpus.augmentation import named
-from seq2seq.errors import ConfigError, CorpusError
+from seq2seq.errors import ConfigError, CorpusError, printable
 from seq2seq.files import bundled_corpus, expanded
 
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
@@ -61,7 +62,8 @@ class Source:
         return (self.form, *self.languages, *self.columns)
 
     def __str__(self) -> str:
-        return " and ".join(map(str, self.files))
+        """For people; with escapes in names that are not UTF-8."""
+        return printable(" and ".join(map(str, self.files)))
 
 
 def find_source(config: DataConfig, spec: SourceSpec, *, with_references: bool = False) -> Source:
@@ -82,11 +84,20 @@ def find_source(config: DataConfig, spec: SourceSpec, *, with_references: bool =
 
 
 def specs_of(words: Sequence[str]) -> list[SourceSpec]:
-    """What words of a command line name: each a source, or two of them the aligned files of one."""
+    """What words of a command line name: each a source, or two of them the aligned files of one.
+
+    Of two words, a plain text and one that names nothing are such files too, so that the latter is told as mistyped.
+    """
     are_texts = [Path(word).is_file() and form_of(Path(word)) is None for word in words]
-    if len(words) == 2 and all(are_texts):
+    are_sides = [is_text or _names_nothing(word) for word, is_text in zip(words, are_texts, strict=True)]
+    if len(words) == 2 and any(are_texts) and all(are_sides):
         return [SourceFiles(words[0], words[1])]
     return [SourcePath(word) for word in words]
+
+
+def _names_nothing(word: str) -> bool:
+    path = Path(word)
+    return not (is_named(word) or form_of(path) or any(path.parent.glob(f"{glob.escape(path.name)}.*")))
 
 
 def config_of(languages: Sequence[str], config: DataConfig | None = None) -> DataConfig:

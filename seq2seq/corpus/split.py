@@ -24,7 +24,7 @@ from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, h
 from seq2seq.corpus.reader import read_pairs
 from seq2seq.corpus.sources import Source
 from seq2seq.corpus.split_options import SplitOptions
-from seq2seq.errors import ConfigError, CorpusError, command
+from seq2seq.errors import ConfigError, CorpusError, command, printable
 from seq2seq.files import atomic_directory
 
 # What `Plan.places` says of pairs that are in neither valid nor test.
@@ -167,7 +167,7 @@ def write_split(
             lines.append(f"{name}: {len(groups):,} groups, {len(pairs):,} pairs")
             for direction, directed in ((languages, pairs), (languages[::-1], [(tgt, src) for src, tgt in pairs])):
                 lines.append(_write_held_out(building, name, direction, directed))
-        sums = [f"{file_sha256(file)}  {file.name}" for source in sources for file in source.files]
+        sums = [f"{file_sha256(file)}  {printable(file.name)}" for source in sources for file in source.files]
         _write_lines(building / "split.txt", [*report, *lines, "SHA-256 of what was read:", *sums])
     return lines
 

@@ -324,6 +324,7 @@ def _legacy_bleu(references: list[list[Any]], language: str) -> "Metric":
 
     if not language:
         raise TranslationError("bleu_legacy_tok splits words by the rules of a language; name that of the translations")
+    language = base_language(language)
     tokens, signature = moses_tokens(language), f"moses-{language}+norm-{sacremoses.__version__}"
     if is_tokenised(references[0]):
         tokens, signature = str.lower, "none"

@@ -1,8 +1,9 @@
 """Upload a directory to the Hugging Face hub, or to a server with its protocol (`HF_ENDPOINT`)."""
 
+import shlex
 from pathlib import Path
 
-from seq2seq.errors import ConfigError, command
+from seq2seq.errors import ConfigError
 
 
 def check_push(name: str) -> None:
@@ -46,5 +47,5 @@ def push(directory: Path, name: str) -> str:
         return str(address)
     raise ConfigError(
         f"{directory} is written, but could not be uploaded to {api.endpoint}/{name} ({' '.join(reason.split())}); try "
-        f"again with: {command('export', '...', '--push', name)}"
+        f"again with: {shlex.join(['hf', 'upload', name, str(directory)])}"
     )

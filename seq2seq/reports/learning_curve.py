@@ -5,9 +5,10 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.exit_status import note
 from seq2seq.reports import style
 from seq2seq.reports.compared_run import read_run
-from seq2seq.reports.curves import PANELS, Curve, Panel, drawn_curves
+from seq2seq.reports.curves import PANELS, Curve, Panel, drawn_curves, read_curves
 from seq2seq.reports.seeds import recipes
 
 _PANELS = (PANELS[0], Panel("bleu", "BLEU on valid", "BLEU, 0 to 100", {"valid/bleu": "valid"}))
@@ -16,11 +17,17 @@ _PANELS = (PANELS[0], Panel("bleu", "BLEU on valid", "BLEU, 0 to 100", {"valid/b
 def draw(runs: Sequence[RunDirectory], output: Path) -> None:
     """Draw runs, finished or not, with one colour for each recipe. The ending of the file chooses the format.
 
+    Of several runs, those that have logged nothing yet are left out.
+
     Raises:
-        RunError: a directory holds no run, or one that has logged nothing.
+        RunError: a directory holds no run, or none has logged anything.
     """
-    groups = [[each.run for each in recipe.runs] for recipe in recipes([read_run(run, run.path.name) for run in runs])]
-    found = {run: drawn_curves(run) for run in runs}
+    found = {run: read_curves(run) for run in runs}
+    drawn = [run for run in runs if found[run]] or [run for run in runs if drawn_curves(run)]
+    for run in runs:
+        if run not in drawn:
+            note(f"{run.path} has no metrics yet, and is left out")
+    groups = [[each.run for each in recipe.runs] for recipe in recipes([read_run(run, run.path.name) for run in drawn])]
     with style.panels(len(_PANELS)) as (figure, axes):
         for axis, panel in zip(axes, _PANELS, strict=True):
             axis.set(xlabel="optimizer step", ylabel=panel.unit, title=panel.title)

@@ -1,5 +1,6 @@
 """Where a run comes from, for its page: machine, code and command, and what its text is."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -28,7 +29,7 @@ def origin(run: RunDirectory) -> list[tuple[str, str]]:
             "system": machine["system"],
             "Python, torch": f"{start['python']}, {start['packages'].get('torch')}",
             "commit": code and f"{code['commit']}{', with changes' if code.get('is_dirty') else ''}",
-            "command": " ".join(start["command"]),
+            "command": shlex.join(start["command"]),
             "started": f"{start['time']}{f', the last of {len(starts)} starts' if len(starts) > 1 else ''}",
             "ended": start.get("ended"),
         }

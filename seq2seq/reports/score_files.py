@@ -1,6 +1,5 @@
 """Score plain files of translations, from anywhere, and test them against others."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from seq2seq.evaluation.comet import comet
 from seq2seq.evaluation.holm import corrected
 from seq2seq.evaluation.over_seeds import compared, recipe_tests
 from seq2seq.evaluation.scores import PLAIN, Interval, Scoring, check_before_work
+from seq2seq.exit_status import stdin
 
 STDIN = Path("-")
 
@@ -108,7 +108,7 @@ def score_files(
 
 
 def _lines(path: Path) -> list[str]:
-    return list(read_lines(sys.stdin.buffer if path == STDIN else path))
+    return list(read_lines(stdin() if path == STDIN else path))
 
 
 def _name(path: Path) -> str:

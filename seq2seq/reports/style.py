@@ -50,7 +50,7 @@ _RULES: dict[Any, Any] = {
 
 @contextmanager
 def panels(n: int) -> Iterator[tuple["Figure", list["Axes"]]]:
-    """A figure of `n` panels side by side, in the style of this project; closed at the end."""
+    """A figure of `n` panels side by side, in the style of this project."""
     with grid(1, n, (_WIDTH, _HEIGHT)) as (figure, (axes,)):
         yield figure, axes
 
@@ -62,21 +62,15 @@ def grid(n_rows: int, n_columns: int, size: tuple[float, float]) -> Iterator[tup
     Args:
         size: width and height of one panel, in inches.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")  # no screen needed
     from cycler import cycler
-    from matplotlib import pyplot as plt
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    with plt.rc_context(_RULES | {"axes.prop_cycle": cycler(color=COLOURS)}):
+    # Without pyplot, which would need a screen, or take that of a notebook away.
+    with rc_context(_RULES | {"axes.prop_cycle": cycler(color=COLOURS)}):
         width, height = size
-        figure, axes = plt.subplots(
-            n_rows, n_columns, figsize=(width * n_columns, height * n_rows), layout="constrained", squeeze=False
-        )
-        try:
-            yield figure, [list(row) for row in axes]
-        finally:
-            plt.close(figure)
+        figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+        yield figure, [list(row) for row in figure.subplots(n_rows, n_columns, squeeze=False)]
 
 
 def save(figure: "Figure", file: Path) -> None:

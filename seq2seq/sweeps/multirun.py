@@ -17,6 +17,7 @@ from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, path_word, readable
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note, tell_at_end
+from seq2seq.files import expanded
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.sweeps.summary import summarise_if_tracked
 from seq2seq.training.composed import checked, fresh_directory
@@ -39,7 +40,7 @@ def words_to_resume(words: Sequence[str]) -> list[str]:
     override = _parsed(named[-1]) if named and MULTIRUN.isdisjoint(words) else None
     if override is None:
         return []
-    sweep = SweepDirectory(Path(str(override.value())))
+    sweep = SweepDirectory(expanded(str(override.value())))
     if sweep.is_search:
         raise ConfigError(f"resume={sweep.path} is a search; go on with: {command('search', sweep.path)}")
     if not sweep.is_sweep:

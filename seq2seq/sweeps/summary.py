@@ -10,7 +10,7 @@ from seq2seq.artifacts.wandb_access import wandb_mode, wandb_project, wandb_sett
 from seq2seq.artifacts.wandb_sync import sync_notice
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
-from seq2seq.errors import RunError, command
+from seq2seq.errors import RunError, UserError, command
 from seq2seq.exit_status import note
 
 JOB_TYPE = "summary"
@@ -27,7 +27,7 @@ def summarise_if_tracked(folder: Path) -> None:
             return
         if wandb_mode(logger) != "disabled":
             log_sweep_summary(runs_in(folder), folder)
-    except RunError as error:
+    except UserError as error:  # also of a run whose plugins this process has not imported
         note(f"warning: {error}")
 
 

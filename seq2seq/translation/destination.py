@@ -6,6 +6,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from seq2seq.artifacts.model_directory import MODEL_FILES, is_model_directory
@@ -67,11 +68,18 @@ def check_destination(output: Path | None, inputs: Sequence[tuple[str, Path]], o
         through = "" if target == output.absolute() else f" (it leads to {target})"
         raise TranslationError(f"{refused}: no directory {target.parent}{through}; create it first")
     for name, path in inputs:
-        if path.resolve() == target:
+        if path.resolve() == target or _is_one_file(path, target):
             raise TranslationError(f"{refused} would overwrite {name}; choose another name")
     if (owner := _owner(target)) is not None:
         raise TranslationError(f"{refused}: is a file of the model in {owner}; choose another name")
     _check_replaceable(target, refused)
+
+
+def _is_one_file(path: Path, target: Path) -> bool:
+    """Whether these are one file: a disk may take two spellings for a name, and a folder may be mounted twice."""
+    with suppress(OSError):
+        return path.samefile(target) and target.stat().st_nlink == 1  # another hard link keeps the text
+    return False
 
 
 def _check_descriptor(number: int, name: str, inputs: Sequence[tuple[str, Path]]) -> None:
@@ -125,7 +133,8 @@ def _check_replaceable(target: Path, refused: str) -> None:
     owners = (0, target.stat().st_uid, target.parent.stat().st_uid)
     if target.parent.stat().st_mode & stat.S_ISVTX and hasattr(os, "geteuid") and os.geteuid() not in owners:
         raise TranslationError(f"{refused}: belongs to another user, and only that one may replace it in this folder")
-    if _MOUNTS.exists() and any(line.split()[4] == str(target) for line in _MOUNTS.read_text().splitlines()):
+    name = os.fsencode(target).replace(b"\\", rb"\134").replace(b" ", rb"\040")  # as the list of mounts has it
+    if _MOUNTS.exists() and any(line.split(b" ")[4] == name for line in _MOUNTS.read_bytes().splitlines()):
         raise TranslationError(
             f"{refused}: is mounted by itself (as by docker -v FILE:FILE), so no other file can take its place; mount "
             f"its folder, or write to stdout: --output - > {target}"

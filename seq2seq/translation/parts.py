@@ -18,6 +18,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -42,7 +43,9 @@ if sys.platform != "win32":
 FOLDER = ".parts"
 _ATTRIBUTE = "user.seq2seq.translation"  # of an output: what it is the translation of
 _LONGEST_WAIT_S = 5.0  # between two looks at what others make
-_LOOKS = 100  # without a word, which is some minutes
+_LOOKS = 10  # without a word, which is some 5 s at first
+# What a folder of parts holds, by name. Hidden files are unfinished ones, or of the system.
+_OURS = re.compile(r"lock|settings\.json|\d{6,}-[0-9a-f]{16}|\..*")
 # Bytes of the file of locks. The first is shared by all who are at work; who has it alone knows that nobody else is.
 # The second is held by whoever changes what is of the whole text.
 _AT_WORK, _CHANGING, _FIRST_BLOCK = 0, 1, 8
@@ -162,14 +165,15 @@ class Parts:
         with self._changing():
             if not self._is_gone() and (self.is_joined or not self.made()) and self.is_alone():
                 self._remove()
+        os.close(self._file)  # first: NFS keeps an open file under another name, and with it the folder
         shutil.rmtree(_joined(self.folder), ignore_errors=True)
-        os.close(self._file)
 
     def _enter(self) -> None:
         """Open the file of locks of the folder, which is made if need be, and lock what is of the whole text."""
         while True:
             self.folder.mkdir(exist_ok=True)
             try:
+                self._check_ours()
                 self._file = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
             except FileNotFoundError:  # another process has just removed the folder
                 continue
@@ -178,6 +182,15 @@ class Parts:
             if not self._is_gone():
                 return
             os.close(self._file)
+
+    def _check_ours(self) -> None:
+        """Check that all in the folder is of a translation: in the end, the folder is removed."""
+        if others := [path.name for path in self.folder.iterdir() if not _OURS.fullmatch(path.name)]:
+            raise TranslationError(
+                f"{self.folder} holds {min(others)}, which is no part of a translation; move it, or choose another "
+                "--output"
+            )
+        _settings_in(self.folder)  # damaged ones are another's, or need a look
 
     def _begin(self) -> None:
         """Write the settings, or see that those that are there are the same."""

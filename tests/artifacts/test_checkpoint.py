@@ -162,6 +162,14 @@ def test_a_run_continues_from_the_whole_checkpoint_with_the_most_steps(tmp_path,
     assert str(last) in str(caught.value) and str(previous) in str(caught.value)
 
 
+def test_a_checkpoint_is_no_run_to_continue(tmp_path):
+    file = tmp_path / "checkpoints" / "last.ckpt"
+    file.parent.mkdir()
+    file.touch()
+    with pytest.raises(CheckpointError, match=f"is a file; resume takes the run directory: resume={tmp_path}$"):
+        resumable(RunDirectory(file))
+
+
 def test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last(tmp_path):
     folder = tmp_path / "checkpoints"
     last, previous = save_state(folder / "last.ckpt", 8), save_state(folder / "previous.ckpt", 9)

@@ -129,6 +129,17 @@ def test_a_place_where_nothing_can_be_written_is_one_sentence(tmp_path: Path) ->
         write(tmp_path / "file" / "model")
 
 
+def test_weights_that_cannot_be_written_are_one_sentence(tmp_path: Path) -> None:
+    def weights(folder: Path) -> None:  # safetensors has an error of its own, for a full disk, too
+        write_safetensors(folder / "missing", MODEL.weights, MODEL.tokenizer_sha256)
+
+    with pytest.raises(
+        CheckpointError, match=r"model: cannot be written \(.*No such file.*\); choose another --output"
+    ):
+        write_model_directory(tmp_path / "model", MODEL, "", weights)
+    assert not list(tmp_path.iterdir())
+
+
 # --- what is refused ---
 
 

@@ -1,6 +1,7 @@
 import json
 import os
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_git_cannot_fail_or_hold_up_a_run(checkout: Path, tmp_path: Path, monkey
 def test_a_start_says_what_ran_where(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "0123456789abcdef")
     start = this_start(["train.py", "name=0123456789abcdef"], ["A GPU"])
-    assert start["command"] == ["train.py", "name=***"]
+    assert start["command"] == ["python", "train.py", "name=***"]
     assert start["packages"]["torch"] == version("torch") and start["packages"]["wandb"] == version("wandb")
     machine = start["machine"]
     assert machine["gpus"] == ["A GPU"] and machine["cpu"] == cpu_model() != ""
@@ -84,6 +85,19 @@ def test_a_start_says_what_ran_where(monkeypatch: pytest.MonkeyPatch) -> None:
     text = json.dumps(start)
     assert os.uname().nodename not in text or len(os.uname().nodename) < 4
     assert "0123456789abcdef" not in text
+
+
+@pytest.mark.parametrize(
+    ("program", "typed"),
+    [
+        ("train.py", ["python", "train.py"]),
+        ("__main__.py", ["python", "-m", "seq2seq", "train"]),
+        ("seq2seq", ["seq2seq", "train"]),
+    ],
+)
+def test_the_command_is_noted_as_one_types_it(program: str, typed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", "seq2seq")  # of `python -m seq2seq`
+    assert this_start([program, "seed=1"], [])["command"] == [*typed, "seed=1"]
 
 
 def test_the_model_of_a_cpu_is_read_where_linux_has_it(tmp_path: Path) -> None:

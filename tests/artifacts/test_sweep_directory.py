@@ -37,11 +37,17 @@ def test_hydra_reads_any_path(path: str) -> None:
     assert (parsed.get_key_element(), str(parsed.value())) == ("run_dir", path)
 
 
+PLACES = {"main": "/conf", "command-line": "/my presets"}
+
+
 def begin(sweep: SweepDirectory, words: list[str]) -> None:
     """What Hydra leaves of a sweep."""
     sweep.path.mkdir(exist_ok=True)
     overrides = {"task": [*words, "run_dir=there"], "hydra": ["hydra.mode=MULTIRUN", "hydra.launcher.n_jobs=2"]}
-    OmegaConf.save({"hydra": {"overrides": overrides}}, sweep.path / "multirun.yaml")
+    places = [{"path": str(path), "provider": provider} for provider, path in PLACES.items()]
+    OmegaConf.save(
+        {"hydra": {"overrides": overrides, "runtime": {"config_sources": places}}}, sweep.path / "multirun.yaml"
+    )
 
 
 def test_a_run_knows_its_place_by_where_it_lies(tmp_path: Path) -> None:
@@ -57,7 +63,7 @@ def test_a_run_knows_its_place_by_where_it_lies(tmp_path: Path) -> None:
 def test_the_words_are_read_back_and_the_jobs_found(tmp_path: Path) -> None:
     sweep, (first, second) = SweepDirectory(tmp_path), ("000_seed=0", "001_seed=1")
     begin(sweep, ["seed=0,1"])
-    assert sweep.overrides() == ["hydra.launcher.n_jobs=2", "seed=0,1"]
+    assert sweep.overrides() == ["--config-dir=/my presets", "hydra.launcher.n_jobs=2", "seed=0,1"]
     sweep.write_error(first, "it\nfailed")
     assert sweep.is_sweep and not sweep.is_search and not sweep.is_run
     assert (sweep.error(first), sweep.error(second)) == ("it; failed", "")

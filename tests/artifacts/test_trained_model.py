@@ -16,7 +16,7 @@ from seq2seq.tokenizer import Tokenizer
 from tests.translating import model_content, write_run
 
 CONTENT = model_content()
-LARGE = {**CONTENT.config, "model": CONTENT.config["model"] | {"n_encoder_layers": 10**9}}
+LARGE = {**CONTENT.config, "model": CONTENT.config["model"] | {"n_encoder_layers": 10**6}}
 
 
 @pytest.fixture
@@ -61,6 +61,13 @@ def test_fingerprints_tell_models_apart(run_dir: Path, model_directory: Path, tm
     weights.parent.mkdir()
     weights.write_bytes(b"weights")
     assert TrainedModel.read(model_directory).fingerprint != shipped.fingerprint
+
+
+def test_a_tilde_is_the_home_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("~/none", "hf:~/none"):
+        with pytest.raises(CheckpointError, match=f"^{tmp_path}/none: no such run directory or checkpoint"):
+            TrainedModel.read(name)
 
 
 def test_a_model_for_ctranslate2_alone_cannot_be_built(model_directory: Path) -> None:

@@ -25,6 +25,16 @@ COMMANDS = {
 }
 
 
+@pytest.mark.skipif(not Path("/proc/sys/kernel").exists(), reason="needs a folder that takes no file")
+@pytest.mark.parametrize("command", ["clean", "split"])
+def test_a_folder_that_takes_no_file_is_told_before_any_text_is_looked_for(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["corpus", command, "missing", "--languages", "fr", "en", "--output", "/proc/sys/kernel/new"])
+    assert "no file can be made in /proc/sys/kernel" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_that_is_needed_is_replaced(
     command: str, trained_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

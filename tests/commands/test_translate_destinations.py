@@ -203,13 +203,23 @@ def test_a_file_of_another_user_in_a_folder_for_all_is_refused_at_the_start() ->
 
 
 def test_a_file_that_is_mounted_by_itself_is_refused_at_the_start(small_disk: Path, tmp_path: Path) -> None:
-    inside, outside = write(small_disk / "inside", ["old"]), write(tmp_path / "outside", ["older"])
+    inside, outside = write(small_disk / r"in \side", ["old"]), write(tmp_path / "outside", ["older"])
     mount("--bind", outside, inside)
     assert "is mounted by itself (as by docker -v FILE:FILE), so no other file can take its place" in refusal(inside)
     same, twin = write(small_disk / "same", ["old"]), write(small_disk / "twin", ["old"])
     mount("--bind", twin, same)  # of one file system
     assert f"or write to stdout: --output - > {same}\n" in refusal(same)
     assert read(outside) == ["older"] and read(twin) == ["old"]
+
+
+def test_an_input_is_not_overwritten_under_another_name(small_disk: Path) -> None:
+    for name in ("one", "two"):
+        (small_disk / name).mkdir()
+    mount("--bind", small_disk / "one", small_disk / "two")
+    source, twice = write(small_disk / "one/in.fr", ["Oui."]), small_disk / "two/in.fr"
+    assert "would overwrite --input; choose another name" in refusal(twice, "--input", source)
+    (small_disk / "one/copy.fr").hardlink_to(source)
+    check_destination(small_disk / "one/copy.fr", [("--input", source)])  # replacing it leaves the text to the input
 
 
 def test_a_folder_that_takes_no_file_is_refused_at_the_start(small_disk: Path) -> None:

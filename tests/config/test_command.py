@@ -7,9 +7,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seq2seq.config import RunConfig
+from seq2seq.config import RunConfig, compose
 from seq2seq.config.by_hydra import job_of, with_hydra
-from seq2seq.config.command import readable
+from seq2seq.config.command import Composed, readable
 from seq2seq.config.on_resume import value_of
 from seq2seq.errors import ConfigError
 from seq2seq.training.composed import checked
@@ -39,6 +39,8 @@ text = st.text(st.characters(exclude_characters="\0\n\r", exclude_categories=["C
         ("data.dir=C:\\données\\x", "C:\\données\\x"),
         ("data.train=corpus/été.tsv", "corpus/été.tsv"),
         ("data.train=[a.tsv,b.tsv]", ["a.tsv", "b.tsv"]),
+        ("data.test=~/corpus/a#b", "~/corpus/a#b"),
+        ("data.test={a: b.tsv}", {"a": "b.tsv"}),
         ("optim.lr=2e-3", 2e-3),
     ],
 )
@@ -69,7 +71,23 @@ def test_in_a_sweep_commas_part_values() -> None:
     assert readable("optim.lr=1,2", is_sweep=True) == "optim.lr=1,2"
 
 
-@pytest.mark.parametrize("word", ["optim.lr=é", "data.test=[été]"])
+@pytest.mark.parametrize("word", ["optim.lr=é", "data.test=[été]", "data.train=[été]"])
 def test_what_is_no_text_is_refused_with_a_sentence(word: str) -> None:
     with pytest.raises(ConfigError, match=r"^Hydra cannot read .*; in a list or a mapping, put text into quotes"):
         composed(["experiment=demo", word])
+
+
+def test_a_tilde_is_the_home_of_the_user_in_the_paths_of_runs_and_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    words = ["experiment=demo", "run_dir=~/runs/mine", "resume=~", "finetune=~/x", "teacher=hf:~/x"]
+    found: list[Composed] = []
+    with_hydra(words, lambda cfg: found.append(job_of(cfg)))
+    with compose.composed(words) as job:
+        for each in (job, *found):
+            values = [each.cfg[key] for key in ("run_dir", "resume", "finetune", "teacher")]
+            assert values == ["/home/ann/runs/mine", "/home/ann", "/home/ann/x", "hf:~/x"]
+
+
+def test_a_word_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^data.dir=donn\\udce9es is not UTF-8; rename it$"):
+        composed(["experiment=demo", "data.dir=donn\udce9es"])

@@ -204,3 +204,14 @@ def test_words_of_a_command_line_are_sources(tmp_path):
     assert specs_of(words[2:4]) == [SourcePath(word) for word in words[2:4]]
     assert specs_of(words[:3]) == [SourcePath(word) for word in words[:3]]
     assert specs_of(words[4:]) == [SourcePath(words[4])]
+
+
+@pytest.mark.parametrize("other", ["a", "b.tsv", "c.po", "corpus:a/train", "https://a.org/b"])
+def test_of_two_words_a_mistyped_one_is_told_as_a_file(tmp_path, other):
+    touch(tmp_path, "c.fr", "c.en", "a.fr", "a.en")
+    text, mistyped = str(tmp_path / "c.fr"), str(tmp_path / "c.ne")
+    with pytest.raises(CorpusError, match=r"^found no file \S+/c\.ne; similar files there: c\.en, c\.fr") as told:
+        fetch_sources(DataConfig(), specs_of([text, mistyped]))
+    assert str(told.value).count("\n") == 0
+    other = other if ":" in other else str(tmp_path / other)
+    assert specs_of([text, other]) == [SourcePath(text), SourcePath(other)]  # that names something of its own

@@ -1,7 +1,9 @@
 """What comes out of `python -m seq2seq corpus split`, read back from its files."""
 
+import os
 import random
 import re
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -204,6 +206,14 @@ def test_the_report_counts_what_was_read_left_out_and_written(
     kept = (out / "split.txt").read_text(encoding="utf-8")
     assert report.split("\nwrote")[0] in kept
     assert kept.endswith(f"{file_sha256(corpus)}  corpus.tsv\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that are not Unicode")
+def test_a_name_that_is_not_unicode_is_told_with_escapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = write_tsv(tmp_path / os.fsdecode(b"donn\xe9es.tsv"), CORPUS)
+    run(corpus, tmp_path / "out", "--valid", 1, "--test", 1)
+    assert r"donn\udce9es.tsv, seed 1" in capsys.readouterr().out
+    assert (tmp_path / "out/split.txt").read_text().count(r"donn\udce9es.tsv") == 2
 
 
 def test_each_source_comes_once_with_its_targets_in_the_order_of_the_corpus(tmp_path: Path) -> None:

@@ -84,19 +84,33 @@ def test_one_directory_may_hold_both_and_be_exported_again(run_dir: Path, lines:
     assert is_model_directory(run_dir / "export" / "ctranslate2-float16")
 
 
+def test_the_model_directory_that_one_is_in_is_exported_beside_it(
+    run_dir: Path, lines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_ctranslate2()
+    main([str(run_dir), "--format", "safetensors"])
+    monkeypatch.chdir(run_dir / "export" / "safetensors")
+    before = sorted(Path().iterdir())
+    main([".", "--format", "ctranslate2", "--parity-input", str(lines)])
+    assert sorted(Path().iterdir()) == before and is_model_directory(run_dir / "export" / "ctranslate2")
+
+
 def test_the_model_card_says_what_it_is_and_what_it_scored(run_dir: Path) -> None:
     main([str(run_dir), "--format", "safetensors"])
     assert "had not been scored" in (run_dir / "export" / "safetensors" / "README.md").read_text()
     bleu = {"score": 41.2345, "mean": 41.2, "half_width": 1.057, "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
     (run_dir / "scores.json").write_text(json.dumps({"news": {"bleu": bleu}}))
-    (run_dir / "selection.json").write_text(json.dumps({"selected": "last", "valid": {"last": {"bleu": 40.0}}}))
+    of_valid = bleu | {"score": 40.0, "signature": "nrefs:var|bs:1000|seed:12345|tok:13a"}
+    selection = {"selected": "last", "valid": {"last": {"bleu": 40.0, "ter": 50.0}}, "intervals": {"bleu": of_valid}}
+    (run_dir / "selection.json").write_text(json.dumps(selection))
     main([str(run_dir), "--format", "safetensors", "--force"])
     card = (run_dir / "export" / "safetensors" / "README.md").read_text()
     for part in (
         "fr to en",
         f"{MODEL.n_parameters:,} parameters; 1 encoder and 2 decoder layers, d_model 24, 3 heads, d_ff 40",
         "pre-norm, relu, sinusoidal positions, shared embeddings",
-        r"| valid | bleu | 40.00 | `nrefs:1\|tok:13a` |",
+        "| valid | ter | 50.00 | |",  # of a run that kept no interval
+        r"| valid | bleu | 40.00 ± 1.06 | `nrefs:var\|bs:1000\|seed:12345\|tok:13a` |",
         r"| news | bleu | 41.23 ± 1.06 | `nrefs:1\|bs:1000\|seed:12345\|tok:13a` |",
         "seq2seq translate --model DIR",
         'seq2seq.load("DIR").translate(["..."])',

@@ -85,4 +85,4 @@ def test_a_data_worker_that_is_killed_ends_the_run_with_a_sentence(tiny_corpus: 
     assert "Traceback" not in err, err
     told = err.splitlines()[-1]
     assert (status, told.startswith("error: a process that makes batches was killed")) == (2, True), told
-    assert "batch.n_workers=0" in told and told.endswith(f"; continue with: python train.py resume={run_dir}")
+    assert "batch.n_workers=0" in told and told.endswith(f"; continue with: python -m seq2seq train resume={run_dir}")

@@ -40,7 +40,7 @@ def test_a_sweep_that_is_interrupted_goes_on_where_it_stopped(tiny_corpus: Path,
     assert "Traceback" not in err
     if fault == "Ctrl-C":
         assert status == 130 and err.endswith("interrupted\n")
-        go_on_with = f"python train.py 'resume={sweep.path}'"  # its name has a space
+        go_on_with = f"python -m seq2seq train 'resume={sweep.path}'"  # its name has a space
         assert f"the sweep is stopped; go on with: {go_on_with}" in err
     else:
         assert status == -signal.SIGKILL

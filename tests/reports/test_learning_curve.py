@@ -17,7 +17,7 @@ def learned(path: Path, *losses: float) -> Path:
     return path
 
 
-def test_seeds_are_their_mean_in_a_band(tmp_path: Path) -> None:
+def test_seeds_are_their_mean_in_a_band(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sweep = tmp_path / "sweep"
     for seed, losses in enumerate([(6.0, 5.0), (7.0, 4.0, 3.0)], 1):
         learned(ended_run(sweep / f"seed{seed}", 20.0, RunConfig(seed=seed)), *losses)
@@ -25,8 +25,10 @@ def test_seeds_are_their_mean_in_a_band(tmp_path: Path) -> None:
     (sweep / "multirun.yaml").touch()
     training = learned(started_run(tmp_path / "training"), 8.0)
     picture = tmp_path / "new" / "curve.svg"
-    main(["report", str(sweep), str(training), "--curve", str(picture)])
+    begun = started_run(tmp_path / "begun")
+    main(["report", str(sweep), str(training), str(begun), "--curve", str(picture)])
     text = text_of(picture)
+    assert f"{begun} has no metrics yet, and is left out" in capsys.readouterr().err
     assert "seed1 and 1 more: valid" in text and "slow: valid" in text and "training: train" in text
     assert "seed2" not in text
     assert picture.read_text().count('id="FillBetweenPolyCollection') == 2  # of loss on train and on valid

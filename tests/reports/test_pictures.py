@@ -3,7 +3,11 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import matplotlib
+import pytest
+
 from seq2seq.cli import main
+from seq2seq.reports import style
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.pictures import write_pictures
 from seq2seq.reports.style import COLOURS
@@ -36,3 +40,10 @@ def test_each_chart_is_a_png_and_an_svg_with_labels_and_units(tmp_path: Path) ->
     assert run.report_file.is_file()
     again = [tmp_path / "again" / file.relative_to(tmp_path / "pictures") for file in files]
     assert [file.read_bytes() for file in again] == [file.read_bytes() for file in files]
+
+
+def test_pictures_leave_the_screen_of_a_notebook_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(matplotlib.rcParams, "backend", "pdf")  # stands for a notebook's own
+    with style.panels(1) as (figure, _):
+        style.save(figure, tmp_path / "picture.png")
+    assert matplotlib.rcParams["backend"] == "pdf"

@@ -93,10 +93,12 @@ def test_the_page_says_where_the_run_comes_from(tmp_path: Path) -> None:
     run = unfinished_run(tmp_path / "run", losses=[])
     report = {"tokenizer": {"vocab_size": 300, "fingerprint": "1f2e"}, "splits": {}}
     first = provenance({}, this_start(["train.py", "seed=1"], ["a GPU"]), report)
-    run.write_provenance(provenance(first, this_start(["train.py", "resume=run"], []), report))
+    run.write_provenance(provenance(first, this_start(["train.py", "resume=my run"], []), report))
     found = data_of(run_page(AnalysedRun.read(run)))
     machine = dict(found["machine"])
-    assert machine["command"] == "train.py resume=run" and machine["started"].endswith(", the last of 2 starts")
+    assert machine["command"] == "python train.py 'resume=my run'" and machine["started"].endswith(
+        ", the last of 2 starts"
+    )
     assert machine["processor"].startswith(cpu_model()) and "GPUs" not in machine
     assert machine["Python, torch"] == f"{platform.python_version()}, {version('torch')}"
     assert found["report"] == "tokenizer: 300 pieces, fingerprint 1f2e"
@@ -117,6 +119,13 @@ def test_the_command_makes_the_page_of_a_run_again(tmp_path: Path, capsys: pytes
     assert found["test"] == "news" and len(found["sentences"]) == 3
     main(["report", str(run.path), "--output", str(tmp_path / "new" / "page.html")])
     assert (tmp_path / "new" / "page.html").read_text() == run.report_file.read_text()
+
+
+def test_a_run_whose_name_is_not_utf_8_gets_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = finished_run(tmp_path / "caf\udce9")
+    main(["report", str(run.path)])
+    assert capsys.readouterr().out == f"{tmp_path}/caf\\udce9/report.html\n"
+    assert run.report_file.is_file()
 
 
 def test_a_run_without_references_gets_a_page_that_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ tests/faults/test_stopped_sweeps.py has real ones.
 """
 
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_the_same_command_goes_on_and_a_job_that_fails_stops_no_other(
         "1 of 3 jobs are finished; not finished:",
         f"  {NAMES[0]}: was killed by signal 9, most likely because memory ran out",
         f"  {NAMES[1]}: ended with status 2; what it printed says more",
-        "try again what is missing with: python train.py resume=SWEEP",
+        "try again what is missing with: python -m seq2seq train resume=SWEEP",
     ]
     Job.ends = {}
     assert do_sweep(words_to_resume(["resume=SWEEP", "trainer.progress=false"])) == 0
@@ -123,7 +124,7 @@ def test_the_reason_that_a_job_left_itself_is_kept(
 def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: pytest.CaptureFixture[str]) -> None:
     Job.ends = {NAMES[1]: KeyboardInterrupt()}
     assert exit_status(lambda: do_sweep(["-m", "seed=1,2,3", "run_dir=a sweep"])) == 130
-    told = "the sweep is stopped; go on with: python train.py 'resume=a sweep'\ninterrupted\n"
+    told = "the sweep is stopped; go on with: python -m seq2seq train 'resume=a sweep'\ninterrupted\n"
     assert told in capsys.readouterr().err
     assert seeds(done) == ["seed=1", "seed=2"] and not SweepDirectory(Path("a sweep")).error(NAMES[1])
 
@@ -134,7 +135,7 @@ def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: p
         (["-m", "seed=1", "resume=elsewhere"], "resume= goes on with one run, or with one sweep as it is; leave -m"),
         (["-m", "run_dir=a,b"], "run_dir is the directory of the whole sweep, which names those of its jobs"),
         (["-m", "seed=1", "resume=auto"], "resume=auto needs a directory that is the same at each start"),
-        (["-m", "optim.lr=-1"], "optim.lr=-1.0 must be a number above 0"),
+        (["-m", "optim.lr=-1"], "optim.lr=-1.0 must be a finite number above 0"),
         (["-m", "seed=1", "+optim.ler=1"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "optim.ler=1,2"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "seed=1", "run_dir=SEARCH"], "run_dir=SEARCH holds something else than a sweep; name another run_dir"),
@@ -153,6 +154,13 @@ def test_what_no_sweep_can_do_is_told_before_it_does_anything(
         cli.front_door("train", asked)
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {told}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["SEARCH"]
+
+
+def test_a_sweep_is_found_in_the_home_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    SweepDirectory(tmp_path / "SEARCH").write_search({})
+    with pytest.raises(ConfigError, match=f"^resume={tmp_path}/SEARCH is a search"):
+        words_to_resume(["resume=~/SEARCH"])
 
 
 def test_under_a_launcher_there_is_one_run() -> None:
@@ -175,6 +183,15 @@ def test_a_path_with_an_equals_sign_needs_no_quotes(tmp_path: Path, monkeypatch,
 def test_a_job_that_a_signal_stopped_is_told_so() -> None:
     assert why_it_failed(143) == "was stopped by SIGTERM"
     assert why_it_failed(-15) == "was killed by signal 15"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_how_a_job_ends_is_known_where_nobody_asks_for_the_ends_of_processes() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some programs leave it to what they start
+    try:
+        assert JobProcess(["-c", "raise SystemExit(3)"], [sys.executable]).wait() == 3
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_what_a_job_prints_is_kept_where_it_is_asked_for(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_run_shows_what_it_came_from_and_what_it_made(
     assert (first["notes"], first["tags"], first["project"]) == ("why I did it", ["a", "b"], "reversing")
 
     noted = RunDirectory(run_dir).provenance()
-    assert [start["command"][0] for start in noted["starts"]] == ["train.py"] * 2
+    assert [start["command"][:2] for start in noted["starts"]] == [["python", "train.py"]] * 2
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     assert noted["starts"][0]["code"].get("commit", "") == commit.stdout.strip()
     assert noted["corpus"] == RunDirectory(run_dir).corpus() and len(noted["corpus"]["train"]) == 2

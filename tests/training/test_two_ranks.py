@@ -64,7 +64,7 @@ def test_a_run_that_was_killed_and_stopped_goes_on_to_the_bit(corpus: Path, tmp_
     status, err = run(launcher(tmp_path, stopping), f"resume={parts}", cwd=tmp_path, **at_a_free_port())
     assert (status, err.splitlines()[-1]) == (
         128 + signal.SIGTERM,
-        f"stopped and saved; continue with: python train.py resume={parts}",
+        f"stopped and saved; continue with: python -m seq2seq train resume={parts}",
     )
     assert checkpoint(parts)["global_step"] == max(each.step for each in RunDirectory(parts).metrics()) == 9
 

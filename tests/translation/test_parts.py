@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -243,6 +244,42 @@ def test_an_interruption_before_anything_is_put_leaves_nothing(tmp_path: Path) -
     assert names(tmp_path) == ["out.en"]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "chapter1.md",
+            "out.en.parts holds chapter1.md, which is no part of a translation; move it, or choose another",
+        ),
+        ("01-chapter.md", "out.en.parts holds 01-chapter.md, which is no part"),
+        ("settings.json", "settings.json is damaged; remove .*out.en.parts to start anew"),
+    ],
+)
+def test_a_folder_with_something_else_in_it_is_refused_and_stays(tmp_path: Path, name: str, message: str) -> None:
+    folder = tmp_path / "out.en.parts"
+    folder.mkdir()
+    (folder / name).write_text("mine")
+    with pytest.raises(TranslationError, match=message):
+        translate(tmp_path / "out.en")
+    assert names(tmp_path) == ["out.en.parts"] and names(folder) == [name]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the list of open files")
+def test_no_file_is_open_in_the_folder_when_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS keeps a file that is open under another name, and with it the folder."""
+    remove, n_removed = shutil.rmtree, 0
+
+    def watched(folder: Path, **options: Any) -> None:
+        nonlocal n_removed
+        n_removed += folder.exists()
+        assert not [file for file in Path("/proc/self/fd").iterdir() if folder in file.resolve().parents]
+        remove(folder, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    translate(tmp_path / "out.en")
+    assert n_removed == 1 and names(tmp_path) == ["out.en"]
+
+
 def test_only_what_has_changed_in_the_text_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "out.en"
     interrupted(path, N_BLOCKS - 1)
@@ -381,7 +418,9 @@ def test_a_directory_that_may_not_be_written_to_is_refused(tmp_path: Path) -> No
 # --- several ---
 
 
-def test_who_makes_a_block_keeps_others_from_it_until_it_ends(tmp_path: Path) -> None:
+def test_who_makes_a_block_keeps_others_from_it_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "out.en"
     code = f"""
 import time
@@ -401,9 +440,17 @@ translate(Path({str(path)!r}), stop_at=2, stop=wait, shard=(1, 1))
                 assert parts.missing() == [2]
                 with pytest.raises(TranslationError, match=f"{path} is being translated by another process; wait"):
                     join(path)
-                other.kill()
-                other.wait()
+                slept: list[float] = []
+
+                def sleep(seconds: float) -> None:
+                    slept.append(seconds)
+                    if sum(slept) > 6:
+                        other.kill()
+                        other.wait()
+
+                monkeypatch.setattr(time, "sleep", sleep)
                 assert parts.are_free()
+                assert capsys.readouterr().err == f"waiting for 1 parts that other processes make in {path}.parts\n"
                 assert [block.number for block in put_all(parts)] == [2]
                 assert not parts.are_free()
                 parts.join()

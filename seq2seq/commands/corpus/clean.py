@@ -85,7 +85,7 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
     import shutil
 
     from seq2seq.config.clean import clean_config
-    from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
+    from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files, output_files
     from seq2seq.corpus.sources import config_of
     from seq2seq.errors import ConfigError
     from seq2seq.files import write_json, write_text
@@ -94,13 +94,15 @@ def clean_and_report(args: argparse.Namespace, output: Path | None, rejected: Pa
 
     if args.score is None and (args.least_score is not None or args.keep_share is not None):
         raise ConfigError("--least-score and --keep-share need the scores of models; add --score MODEL_FWD MODEL_BWD")
+    if args.least_score is not None and not 0 <= args.least_score <= 1:
+        raise ConfigError(f"--least-score {args.least_score:g} is no score; choose a number from 0 to 1")
     config = config_of(args.languages)
     sides = (config.src_lang, config.tgt_lang)
     texts = (*args.files, *args.against)
     names = [*texts, *(f"{text}.{side}" for text in texts for side in sides)]  # of files, and of prefixes
     used = [(name, Path(name)) for name in names]
-    used += [("--output", output.with_name(f"{output.name}.{side}")) for side in sides] if output else []
-    for option, path in (("--rejected", rejected), ("--json", args.json), ("--html", args.html)):
+    written: list[tuple[str, Path | None]] = [("--output", path) for path in output_files(output, config)]
+    for option, path in [*written, ("--rejected", rejected), ("--json", args.json), ("--html", args.html)]:
         if path is not None:
             check_file(path, used, option)
             used.append((option, path))

@@ -51,8 +51,11 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.corpus.named.fetch import fetch_sources
     from seq2seq.corpus.sources import config_of, specs_of
     from seq2seq.corpus.split import split_corpus
+    from seq2seq.translation.destination import check_file
 
     config = config_of(args.languages)
+    if not args.output.exists():  # else `split_corpus` says so
+        check_file(args.output, [])
     sources = fetch_sources(config, specs_of(args.files))
     print("\n".join(split_corpus(sources, (config.src_lang, config.tgt_lang), options)))
 

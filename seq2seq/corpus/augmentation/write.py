@@ -1,6 +1,5 @@
 """Files with augmentation: a source file, and its translations if there are any."""
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +8,7 @@ from seq2seq.corpus.augmentation.kinds import Augmentation
 from seq2seq.corpus.augmentation.stream import augmented_in_turn
 from seq2seq.corpus.reader import read_aligned
 from seq2seq.errors import CorpusError
+from seq2seq.exit_status import stdin, stdout
 from seq2seq.files import atomic_file
 
 _STDIN = Path("-")
@@ -24,12 +24,13 @@ def write_augmented(
         outputs: one for each file, which appear when they are whole. None: the source goes to stdout.
     Raises:
         CorpusError: files that cannot be read or are not parallel, or outputs that cannot be written.
+        UserError: stdin or stdout is closed.
     """
     _check(files, outputs)
-    aligned = read_aligned([sys.stdin.buffer if file == _STDIN else file for file in files])
+    aligned = read_aligned([stdin() if file == _STDIN else file for file in files])
     rows = augmented_in_turn(aligned, augmentations, seed)
     with ExitStack() as written:
-        streams = [written.enter_context(atomic_file(output)) for output in outputs] or [sys.stdout.buffer]
+        streams = [written.enter_context(atomic_file(output)) for output in outputs] or [stdout()]
         for row in rows:
             for stream, text in zip(streams, row, strict=True):
                 stream.write(f"{text}\n".encode())

@@ -5,6 +5,7 @@ REJECTED           JSON lines of the others: where it was, its reason, what the 
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -46,7 +47,7 @@ class CleaningOptions:
         repair: first mend encodings, escapes and tags.
         output: a prefix for two files; None writes no text.
         rejected: a file for what is dropped; None for none.
-        least_score, keep_share: the smallest score that stays, or the share with the best scores; None for all.
+        least_score, keep_share: the smallest score that stays, and the share with the best scores; None for all.
     """
 
     files: tuple[str, ...]
@@ -76,7 +77,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
     config = _config(options)
     sources = fetch_sources(config, specs_of(options.files))
     held_out = fetch_sources(config, specs_of(options.against), with_references=True)
-    texts = _texts(options, config)
+    texts = output_files(options.output, config)
     _check_outputs(options, texts)
     scores = _scores(options, sources, score)
     least = _least_score(options, scores)
@@ -89,7 +90,7 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
         rejected = stack.enter_context(atomic_file(options.rejected)) if options.rejected else None
         n_read = 0
         for source in sources:
-            survey.start_source(" and ".join(str(file) for file in source.files))
+            survey.start_source(str(source))
             reader = _read(options, source, n_repaired)
             first = 1
             while block := list(islice(reader, _BLOCK)):
@@ -108,9 +109,13 @@ def clean_files(options: CleaningOptions, score: Score | None = None) -> dict[st
                         record = {"file": str(source.files[0]), "pair": first + row, "reason": reason}
                         record |= {} if (value := judged.value(reason, row)) is None else {"value": value}
                         record |= {config.src_lang: block[row][0], config.tgt_lang: block[row][1]}
-                        rejected.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
+                        line = json.dumps(record, ensure_ascii=False) + "\n"
+                        rejected.write(line.encode(errors="backslashreplace"))  # a name may be no Unicode
                 first += len(block)
                 n_read += len(block)
+        for file in (*files, *([rejected] if rejected else [])):  # a disk that is full says so before one has its name
+            file.flush()
+            os.fsync(file.fileno())
     report = {"languages": [config.src_lang, config.tgt_lang], **survey.report()}
     report |= {"repaired": dict(n_repaired)} if options.repair else {}
     if scores is not None:
@@ -143,10 +148,17 @@ def _check_outputs(options: CleaningOptions, texts: Sequence[Path]) -> None:
         raise ConfigError(f"--keep-share {options.keep_share} is not a share above 0, up to 1")
 
 
-def _texts(options: CleaningOptions, config: DataConfig) -> list[Path]:
-    if options.output is None:
+def output_files(output: Path | None, config: DataConfig) -> list[Path]:
+    """The files of both sides, of a prefix.
+
+    Raises:
+        ConfigError: it is the name of a folder.
+    """
+    if output is None:
         return []
-    return [options.output.with_name(f"{options.output.name}.{name}") for name in (config.src_lang, config.tgt_lang)]
+    if output.is_dir():
+        raise ConfigError(f"--output {output} is a folder; name a prefix in it, such as {output / 'clean'}")
+    return [output.with_name(f"{output.name}.{name}") for name in (config.src_lang, config.tgt_lang)]
 
 
 def _read(options: CleaningOptions, source: Source, n_repaired: Counter[str]) -> Iterator[tuple[str, str]]:
@@ -164,7 +176,8 @@ def _scores(options: CleaningOptions, sources: Sequence[Source], score: Score | 
 def _least_score(options: CleaningOptions, scores: NDArray[np.float32] | None) -> float:
     if scores is None:
         return -np.inf
+    least = -np.inf if options.least_score is None else options.least_score
     if options.keep_share is not None:
         n_dropped = int((1 - options.keep_share) * len(scores) + 1e-9)
-        return float(np.partition(scores, n_dropped)[n_dropped])
-    return -np.inf if options.least_score is None else options.least_score
+        least = max(least, float(np.partition(scores, n_dropped)[n_dropped]))
+    return least

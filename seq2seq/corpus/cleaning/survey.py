@@ -4,6 +4,7 @@ It holds counts, a sample of at most 65,536 pairs for thresholds, a few examples
 pair: the hashes of different pairs and of their sources.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -188,7 +189,10 @@ class Survey:
         column = self._names.index(name)
         passes[:, column] = True
         values = sample[passes.all(axis=1), column]
-        return round(float(np.quantile(values, _SHARE_KEPT, method="higher")), 3) if len(values) else None
+        if not len(values):
+            return None
+        value = float(np.quantile(values, _SHARE_KEPT, method="higher"))
+        return math.ceil(value * 1000 - 1e-3) / 1000  # up, as many pairs may have just this value, such as 1/3
 
     def _targets(self) -> dict[str, int]:
         """How many sources have several different targets, and the most that one has."""

@@ -6,11 +6,12 @@ as `?token=...`, stays behind the ending.
 """
 
 import re
+from pathlib import Path
 
 from seq2seq.config import SourceFiles, SourcePath, SourceSpec
 from seq2seq.corpus.named.catalogue import Download
 from seq2seq.corpus.named.library import Library
-from seq2seq.corpus.sources import COMPRESSIONS, FORMS
+from seq2seq.corpus.sources import COMPRESSIONS, form_of
 from seq2seq.errors import ConfigError
 from seq2seq.masking import masked
 
@@ -25,7 +26,8 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
         CorpusError: it cannot be fetched.
     """
     url, digests = _parsed(address)
-    if _plain(url).endswith(tuple(FORMS)):
+    prefix, question_mark, query = url.partition("?")
+    if form_of(Path(prefix)) is not None:
         return SourcePath(fetch_file(library, address))
     if len(digests) == 1:
         raise ConfigError(
@@ -33,7 +35,6 @@ def fetch(library: Library, address: str, languages: tuple[str, str]) -> SourceS
             f"{languages[1].upper()} with that of {languages[0]} first, or {{src: URL, tgt: URL}}"
         )
     files = []
-    prefix, question_mark, query = url.partition("?")
     for language, digest in zip(languages, digests or ("", ""), strict=True):
         plain, *others = (f"{prefix}.{language}{suffix}{question_mark}{query}" for suffix in ("", *COMPRESSIONS))
         files.append(str(library.download(Download(plain, sha256=digest, mirrors=tuple(others)), masked(url))))
@@ -60,8 +61,3 @@ def _parsed(address: str) -> tuple[str, list[str]]:
     if not (found := _DIGESTS.fullmatch(fragment)):
         raise ConfigError(f"{address}: what follows # is not of the form sha256= and 64 digits of 0-9 and a-f")
     return url, [digest for digest in found.groups() if digest]
-
-
-def _plain(url: str) -> str:
-    path = url.partition("?")[0]
-    return next((path.removesuffix(suffix) for suffix in COMPRESSIONS if path.endswith(suffix)), path)

@@ -17,6 +17,7 @@ at once share one download.
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -31,7 +32,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from seq2seq.config import CORPUS, DataConfig
 from seq2seq.corpus.hashes import file_md5, file_sha256
@@ -40,6 +41,8 @@ from seq2seq.corpus.named.download import OtherBytes, Patience, download
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import atomic_directory, cache_directory, expanded, readable_size, write_json
 from seq2seq.masking import MASK, masked
+
+logger = logging.getLogger(__name__)
 
 _OFFLINE, _SHARED, _OWN = "SEQ2SEQ_OFFLINE", "SEQ2SEQ_SHARED_CACHE", "SEQ2SEQ_CATALOGUE"
 _DOWNLOAD, _MADE = "download.json", "made.json"
@@ -251,12 +254,22 @@ class Library:
         folder = self.root / "locks"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            return FileLock(folder / f"{name}.lock").acquire()
+            return locked(folder / f"{name}.lock")
         except OSError as error:
             raise CorpusError(
                 f"cannot keep fetched text under {self.root}: {error.strerror or error}; set data.cache_dir to another "
                 "directory, or data.shared_cache to this one if it is only to be read"
             ) from error
+
+
+def locked(path: Path) -> AbstractContextManager[object]:
+    """Hold a lock. Whoever waits for another process says so."""
+    lock = FileLock(path)
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        logger.info("another process is at work on the same text; waiting for it (%s)", path)
+        return lock.acquire()
 
 
 def noted_sha256(file: Path) -> str | None:

@@ -1,6 +1,7 @@
 """Cleaning files: what is written, counted and refused."""
 
 import json
+import os
 import random
 import sys
 
@@ -13,6 +14,7 @@ from seq2seq.config.clean import CorpusCleanConfig, clean_config
 from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
 from seq2seq.errors import ConfigError, CorpusError
 from tests.dataset.small_corpus import sentence, write_split
+from tests.translation.test_parts import files_of_at_most
 
 GOOD = [("Un chat noir dort sur le toit.", "A black cat sleeps on the roof."), ("Il pleut.", "It rains.")]
 DIRTY = [
@@ -103,6 +105,15 @@ def test_the_suggested_threshold_keeps_99_percent_of_the_other_rules_good_pairs(
     assert next(rule for rule in report["rules"] if rule["name"] == "entities")["suggested"] is None
 
 
+def test_a_suggested_threshold_drops_no_pair_that_has_just_this_value(tmp_path):
+    write_split(tmp_path, "train", [("abcdefghij 12345", "abcdefghij")] * 10 + [("abc", "abc")] * 190)
+    options = {"drop_duplicates": False}
+    (rule,) = looked_at(tmp_path, "train", clean=CorpusCleanConfig(rules=["letters"]), **options)["rules"]
+    assert rule["suggested"] == 0.334  # a third, rounded up
+    strict = CorpusCleanConfig(rules=["letters"], letters=rule["suggested"])
+    assert looked_at(tmp_path, "train", clean=strict, **options)["kept"] == 200
+
+
 @settings(max_examples=25)
 @given(data=st.data())
 def test_counts_add_up_and_cleaning_twice_is_cleaning_once(data, tmp_path_factory):
@@ -138,6 +149,8 @@ def test_scores_keep_the_best_share_or_those_above_a_limit(tmp_path):
     assert report["rejected"] == {"low_score": 2} and report["least_score"] == 0.5
     assert clean_files(options(least_score=-0.6), score)["kept"] == 10
     assert {each["value"] for each in clean_files(options(least_score=0.0), score)["examples"]["low_score"]} == {-0.5}
+    assert clean_files(options(keep_share=0.9, least_score=0.0), score)["kept"] == 8  # both are asked of a pair
+    assert clean_files(options(keep_share=0.8, least_score=-0.6), score)["kept"] == 8
     with pytest.raises(ConfigError, match=r"--keep-share 0.0 is not a share above 0, up to 1"):
         clean_files(options(keep_share=0.0), score)
 
@@ -152,6 +165,26 @@ def test_an_output_is_never_written_over_and_nothing_is_left_of_a_failure(tmp_pa
     with pytest.raises(CorpusError, match="align the files again"):
         cleaned(tmp_path, [tmp_path / "train"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.en", "train.fr"]
+
+
+def test_a_disk_that_is_full_for_one_side_leaves_neither(tmp_path):
+    write_split(tmp_path, "train", [("a" * 6_000, "b")])
+    with files_of_at_most(5_000), pytest.raises(OSError, match="File too large"):
+        cleaned(tmp_path, [tmp_path / "train"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.en", "train.fr"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that are not Unicode")
+def test_names_that_are_not_unicode_are_told_with_escapes(tmp_path, capsys):
+    files = [tmp_path / os.fsdecode(b"donn\xe9es%d.tsv" % number) for number in (1, 2)]
+    for file in files:
+        file.write_text("Un\tOne\nDeux\tTwo\n\tThree\n")
+    rejected = tmp_path / "bad.jsonl"
+    words = [*map(str, files), "--languages", "fr", "en", "--output", str(tmp_path / "out")]
+    main(["corpus", "clean", *words, "--rejected", str(rejected), "--json", str(tmp_path / "r.json")])
+    assert "donn\\udce9es1.tsv" in capsys.readouterr().out
+    assert json.loads(lines(rejected)[0])["file"] == str(files[0])
+    assert "udce9es2.tsv" in (tmp_path / "r.json").read_text()
 
 
 def test_two_languages_are_needed(tmp_path):
@@ -190,6 +223,13 @@ def test_the_commands_print_a_table_and_write_a_page_and_json(tmp_path, capsys):
     [
         ("clean TRAIN --languages fr --score a b --output o", "--languages fr does not name two languages"),
         ("clean TRAIN --languages fr en --output o --rejected o.en", "--rejected o.en would overwrite --output"),
+        ("clean TRAIN --languages fr en --output TRAIN", "--output TRAIN.fr would overwrite TRAIN.fr; choose another"),
+        ("clean TRAIN --languages fr en --output .", "--output . is a folder; name a prefix in it, such as clean"),
+        ("clean TRAIN --languages fr en --output o --score a b --least-score 20", "--least-score 20 is no score"),
+        (
+            "report TRAIN --languages fr en --score a b --least-score nan",
+            "--least-score nan is no score; choose",
+        ),
         ("report TRAIN --languages fr en --json r --html r", "--html r would overwrite --json"),
         ("report TRAIN --languages fr en --json TRAIN.fr", "would overwrite TRAIN.fr; choose another name"),
     ],

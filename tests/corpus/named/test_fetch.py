@@ -195,6 +195,7 @@ def test_a_corpus_of_opus(server: Server, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: Path) -> None:
     both = publish(server, "/a.tsv.gz", gzip.compress(b"Un chien.\tA dog.\nDeux chats.\tTwo cats.\n"))
+    server.files["/A.TSV.GZ"] = server.files["/a.tsv.gz"]
     fr, en = publish(server, "/t.fr", FR), publish(server, "/t.en.gz", gzip.compress(EN))
     rows = [{"fr": fr_line, "en": en_line} for fr_line, en_line in PAIRS]
     publish(server, "/a.jsonl", lines(*map(json.dumps, rows)))
@@ -204,6 +205,7 @@ def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: 
     for value in (
         {"url": both["url"], "sha256": both["sha256"]},
         f"{server.url}/a.tsv.gz#sha256={both['sha256']}",
+        f"{server.url}/A.TSV.GZ",
         f"{server.url}/a.jsonl",
         f"{server.url}/t",
         f"{server.url}/q?token=S3cret",

@@ -1,8 +1,10 @@
 """What is kept of downloads: checked, recorded, shared between processes, and never half-written."""
 
 import json
+import logging
 import multiprocessing
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +179,23 @@ def test_processes_that_want_the_same_share_one_download(server: Server, tmp_pat
     for worker in workers:
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert server.asked[PATH] == 1
+
+
+def test_who_waits_for_the_download_of_another_process_says_so(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.files[PATH] = TEXT
+    server.faults[PATH] = [slow(1)]
+    context = multiprocessing.get_context("fork")
+    other = context.Process(target=_download, args=(tmp_path, server.url, context.Barrier(1)))
+    other.start()
+    while other.is_alive() and not server.asked[PATH]:
+        time.sleep(0.01)
+    _download(tmp_path, server.url, context.Barrier(1))
+    other.join(120)
+    assert "another process is at work on the same text; waiting for it (" in caplog.text
     assert server.asked[PATH] == 1
 
 
