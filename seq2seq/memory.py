@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from seq2seq.errors import UserError
+from seq2seq.errors import ConfigError, UserError
 
 # What CPUs, CUDA, Windows, oneDNN, C++ and CTranslate2 say when memory ran out. All of them say it in a RuntimeError.
 _MEMORY_PHRASES = (
@@ -112,6 +112,23 @@ def offer_to_be_killed_first() -> None:
     with suppress(OSError, ValueError):  # there is no such file outside Linux
         score = Path("/proc/self/oom_score_adj")
         score.write_text(str(min(1000, int(score.read_text()) + _OOM_SCORE)))
+
+
+@contextmanager
+def room_on(device: str) -> Iterator[None]:
+    """In this block, memory that runs out is that of a device which others have filled.
+
+    Raises:
+        ConfigError: that is what happened.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ConfigError(
+            f"{device} has too little free memory for the model; end what else runs on it, or choose another device"
+        ) from error
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 # and its `train` a run, so for all others it stands above both.
 STAGES = [
     ("masking",),
-    ("characters", "errors", "vocabulary", "files", "cores"),
+    ("characters", "errors", "vocabulary", "cores"),
+    ("files",),
     ("exit_status", "memory", "options", "plugins"),
     ("config",),
     ("hardware",),

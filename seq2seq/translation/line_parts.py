@@ -48,6 +48,21 @@ def best_combinations(found: Sequence[Found], weights: Sequence[int], n: int) ->
     return [Combination(_unlinked(ranks), n_cut, -cost) for n_cut, cost, ranks in best]
 
 
+def drawn_combinations(found: Sequence[Found], weights: Sequence[int]) -> list[Combination]:
+    """Samples of a line, best first: each has one sample of each part, and no two have the same one.
+
+    `best_combinations` of samples would be the most probable of them only, and so no samples any more.
+    """
+    n = min(map(len, found))
+    drawn = []
+    for number in range(n):
+        ranks = [(number + part) % n for part in range(len(found))]  # they are sorted, so not the best with the best
+        chosen = [hypotheses[rank] for hypotheses, rank in zip(found, ranks, strict=True)]
+        score = sum(each.score * weight for each, weight in zip(chosen, weights, strict=True)) / sum(weights)
+        drawn.append(Combination(ranks, sum(not each.finished for each in chosen), score))
+    return sorted(drawn, key=lambda each: (each.n_cut, -each.score))
+
+
 def _unlinked(ranks: _Ranks) -> list[int]:
     found = []
     while ranks:

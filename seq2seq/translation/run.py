@@ -18,7 +18,6 @@ from typing import Any
 
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.artifacts.wandb_access import is_reference, local_model
-from seq2seq.config import DecodingConfig
 from seq2seq.corpus.reader import read_lines
 from seq2seq.decoding import n_hypotheses
 from seq2seq.errors import TranslationError, command
@@ -75,7 +74,8 @@ class _Work:
         """
         self.translator = translator
         self.request = request
-        self.decoding = _decoding(translator.decoding, request)
+        # The settings of the request, and those of the model where the request has none.
+        self.decoding = dataclasses.replace(translator.decoding, **request.settings)
         self.watch = Watch(
             n_lines,
             request.is_quiet,
@@ -253,14 +253,3 @@ def _load(request: TranslationRequest) -> Translator:
 def _local(model: Path, is_quiet: bool) -> Path:
     """The path of a model, which is downloaded if it is one of W&B."""
     return local_model(str(model), (lambda message: None) if is_quiet else note) if is_reference(model) else model
-
-
-def _decoding(default: DecodingConfig, request: TranslationRequest) -> DecodingConfig:
-    """The settings of the request, and those of the model where the request has none."""
-    decoding = dataclasses.replace(default, **request.settings)
-    if decoding.n_best > decoding.beam_size and not decoding.sampling:
-        raise TranslationError(
-            f"--n-best {decoding.n_best} is more than a beam of {decoding.beam_size} holds; "
-            f"add --beam-size {decoding.n_best}"
-        )
-    return decoding

@@ -17,7 +17,7 @@ from seq2seq.translation.aligning import Rendered, need_attention, pairs_of_line
 from seq2seq.translation.blocks import Given
 from seq2seq.translation.engines import Sentence
 from seq2seq.translation.flow import Found, Pair, Work
-from seq2seq.translation.line_parts import Combination, best_combinations
+from seq2seq.translation.line_parts import Combination, best_combinations, drawn_combinations
 from seq2seq.translation.normalising import Normaliser, Reading
 from seq2seq.translation.options import TranslationOptions
 from seq2seq.translation.result import Attention, Scored, TextHypothesis, Translation
@@ -64,6 +64,7 @@ class Stream:
         tgt_lang: decides what goes between the translations of two parts.
         n_best: how many translations of a line are wanted.
         n_searched: how many are searched for, since several may have one text.
+        are_samples: whether they are drawn, and wanted as they are drawn.
     """
 
     max_length: int
@@ -77,6 +78,7 @@ class Stream:
     tgt_lang: str
     n_best: int
     n_searched: int
+    are_samples: bool
     options: TranslationOptions
 
     def prepare(self, given: Given) -> Work[Sentence, Found, Translation]:
@@ -128,7 +130,12 @@ class Stream:
         if not line.parts:
             return self._untranslated(reading)
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.sentences]
-        combinations = best_combinations([each.hypotheses for each in found], n_src_tokens, self.n_searched)
+        hypotheses = [each.hypotheses for each in found]
+        combinations = (
+            drawn_combinations(hypotheses, n_src_tokens)
+            if self.are_samples
+            else best_combinations(hypotheses, n_src_tokens, self.n_searched)
+        )
         best, plain = self._joined(line, found, combinations[0])
         distinct = {best.text: best}
         for combination in combinations[1:]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from seq2seq.errors import TranslationError
+from seq2seq.exit_status import stdin
 
 STDIN, STDOUT = Path("/dev/stdin"), Path("/dev/stdout")
 
@@ -48,7 +49,7 @@ def open_descriptor(path: Path | None) -> int | None:
 
 def to_read(path: Path) -> Path | BinaryIO:
     """What `read_lines` takes for a path: stdin as the stream that it is, since a path would open it anew."""
-    return sys.stdin.buffer if open_descriptor(path) == 0 else path
+    return stdin() if open_descriptor(path) == 0 else path
 
 
 def is_stream(path: Path | None) -> bool:

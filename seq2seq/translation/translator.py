@@ -196,7 +196,8 @@ class Translator:
     ) -> Generator[tuple[Block, list[Translation]], None, None]:
         """Do as `translate_stream` does, for text in blocks; None where there is none at the moment."""
         searched_with = options.searched_with(decoding)
-        if problems := [*decoding.problems(), *searched_with.problems()]:
+        asked = dataclasses.replace(decoding, beam_size=searched_with.beam_size)  # `mbr` may widen the beam
+        if problems := [*asked.problems(), *searched_with.problems()]:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
         needs = Needs(
             attention=options.alignment or options.takes_out,
@@ -220,6 +221,7 @@ class Translator:
             tgt_lang=tgt_lang,
             n_best=decoding.n_best,
             n_searched=searched_with.n_best,
+            are_samples=decoding.sampling and not options.mbr,
             options=options,
         )
         for_workers = dataclasses.replace(options, terms=())  # each batch is sent with them

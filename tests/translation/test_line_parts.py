@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seq2seq.decoding import Hypothesis
-from seq2seq.translation.line_parts import best_combinations
+from seq2seq.translation.line_parts import best_combinations, drawn_combinations
 from seq2seq.translation.text.splitting import Part, n_cut_sentences
 from tests.effort import no_hang
 
@@ -42,6 +42,15 @@ def test_the_best_combinations_are_those_that_trying_all_finds(
     assert [-each.score for each in best] == pytest.approx([cost for _, cost in every[:n]])
     assert len({tuple(each.ranks) for each in best}) == len(best)
     assert best[0].ranks == [0] * len(parts)
+
+
+@given(st.integers(1, 6), st.integers(1, 5))
+def test_each_sample_of_a_part_is_in_one_sample_of_the_line(n: int, n_parts: int) -> None:
+    found = [hypotheses([(number > 1, -number) for number in range(n)]) for _ in range(n_parts)]
+    drawn = drawn_combinations(found, range(1, n_parts + 1))
+    for part in range(n_parts):
+        assert sorted(each.ranks[part] for each in drawn) == list(range(n))
+    assert [each[1:] for each in drawn] == sorted((each[1:] for each in drawn), key=lambda each: (each[0], -each[1]))
 
 
 def test_a_line_of_very_many_parts_takes_no_time() -> None:

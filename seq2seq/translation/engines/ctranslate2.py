@@ -6,7 +6,9 @@ model has a shortlist (`seq2seq/export/shortlist.py`), a search has a choice onl
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from math import expm1, inf, log
 from pathlib import Path
@@ -19,6 +21,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.cores import n_cores
 from seq2seq.decoding import Hypothesis, length_limit, length_penalty, min_length
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
+from seq2seq.memory import room_on
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines import Engine, Needs, Sentence
 from seq2seq.translation.options import EngineOptions
@@ -27,6 +30,7 @@ from seq2seq.vocabulary import BOS, EOS, PAD, UNK
 if TYPE_CHECKING:
     from ctranslate2 import Translator
 
+logger = logging.getLogger(__name__)
 
 # The length to this power is 1 in float32. With a power of 0, CTranslate2 would also follow another rule for when to
 # stop: as soon as the best hypothesis of the beam has ended.
@@ -238,7 +242,7 @@ def load(
         attending: see `CTranslate2Engine`.
     Raises:
         CheckpointError: there are no CTranslate2 weights, or they are damaged.
-        ConfigError: CTranslate2 is not installed, or has no such device or precision here.
+        ConfigError: CTranslate2 is not installed, or has no such device or precision here, or the device has no room.
         TokenizerError: the weights belong to another tokenizer.
     """
     ctranslate2 = require_ctranslate2()
@@ -255,14 +259,15 @@ def load(
     try:
         if name == "cuda" and gpu >= n_gpus:  # CTranslate2 would report it like damaged weights
             raise ValueError(f"it sees {n_gpus} CUDA devices")
-        translator = ctranslate2.Translator(
-            str(weights),
-            device=name,
-            device_index=gpu,
-            compute_type="default" if options.precision == "auto" else options.precision,
-            inter_threads=n_workers,
-            intra_threads=max(1, n_threads // n_workers),
-        )
+        with room_on(f"the GPU {gpu}"):
+            translator = ctranslate2.Translator(
+                str(weights),
+                device=name,
+                device_index=gpu,
+                compute_type="default" if options.precision == "auto" else options.precision,
+                inter_threads=n_workers,
+                intra_threads=max(1, n_threads // n_workers),
+            )
     except ValueError as error:  # it does not have the device or the type
         raise ConfigError(
             f"CTranslate2 cannot run with device={options.device} and precision={options.precision} here ({error}); "
@@ -273,7 +278,21 @@ def load(
             f"{weights}: cannot be loaded, so it is damaged or from another version of CTranslate2; export the model "
             f"again [{' '.join(str(error).split())[:200]}]"
         ) from error
+    if translator.device == "cuda" and (problem := _problem_on_gpu(translator, pieces)):
+        if name != "auto":
+            raise ConfigError(f"CTranslate2 cannot use this GPU ({problem}); docs/export.md says what it needs there")
+        logger.warning("CTranslate2 cannot use the GPU (%s), and takes the CPU (docs/export.md)", problem)
+        return load(directory, tokenizer, max_length, replace(options, device="cpu"), attending)
     return CTranslate2Engine(translator, pieces, max_length, n_workers, attending, _n_always(directory / SHORTLIST))
+
+
+def _problem_on_gpu(translator: "Translator", pieces: list[str]) -> str:
+    """Why a GPU cannot translate: the libraries of CUDA are loaded with the first batch, and need not be there."""
+    try:
+        translator.translate_batch([[pieces[EOS]]], max_decoding_length=1)
+    except RuntimeError as error:
+        return " ".join(str(error).split())[:200]
+    return ""
 
 
 def _n_always(shortlist: Path) -> int:
