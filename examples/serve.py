@@ -76,7 +76,8 @@ class Batches:
         Raises:
             HTTPException: too much waits already, or the translation fails.
         """
-        if self.n_lines + len(lines) > self.limits.max_queue:
+        # A request that is larger than the queue is taken when nothing waits, or its client would try for ever.
+        if self.n_lines and self.n_lines + len(lines) > self.limits.max_queue:
             raise HTTPException(503, f"{self.n_lines} lines wait already; try again later", {"Retry-After": "1"})
         waiting = Waiting(request, lines, asyncio.get_running_loop().create_future())
         self.count(len(lines))
@@ -251,6 +252,8 @@ def main() -> int:
     add("--wait-ms", type=float, default=5, metavar="MS", help="that a batch waits for more; default: %(default)g")
     add("--body-s", type=float, default=10, metavar="S", help="for a request to arrive; default: %(default)g")
     args = parser.parse_args()
+    if not 0 <= args.port < 2**16:
+        parser.error(f"--port {args.port} is not between 0 and 65535")
     limits = Limits(
         max_bytes=args.max_bytes,
         max_lines=args.max_lines,

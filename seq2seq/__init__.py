@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 # Python binds a package's name here when it first imports it: after that, `config` is the function below.
 from seq2seq.config.run import RunConfig
-from seq2seq.errors import UserError, packages_needed
+from seq2seq.errors import ConfigError, UserError, packages_needed
 
 if TYPE_CHECKING:
     import pytorch_lightning as pl
@@ -42,6 +42,8 @@ def config(words: Sequence[str] = (), *, config_dir: str | Path | None = None) -
         from seq2seq.training.composed import checked
 
     with composed(words, config_dir) as job:
+        if job.cfg.hours:
+            raise ConfigError("hours= chooses when a run begins; give the plain keys that it prints then")
         return checked(job)
 
 

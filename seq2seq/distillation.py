@@ -118,7 +118,7 @@ class Distillation:
         for n, file in enumerate(self.monolingual):
             self._translate(f"monolingual-{n}", [file], self.teachers, set())
             learned.append(_entry(self._kept(f"monolingual-{n}", self.teachers, config), "", 1.0))
-        if not student.has_scores:
+        if not student.is_scored:
             do(
                 "train",
                 *self.words,

@@ -10,7 +10,8 @@
 143  SIGTERM
 
 The first signal stops the work in order: what is done is saved, and no half-written file stays. Others that come
-within a second are the same wish, as a double Ctrl-C is. One that comes later ends the process at once.
+within a second are the same wish, as a double Ctrl-C is. One that comes later ends the process at once. The end of the
+command that started this one is a SIGTERM, too.
 """
 
 import os
@@ -21,7 +22,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
 
 from seq2seq.errors import UserError, packages_needed
 
@@ -33,6 +36,9 @@ GRACE_S = 1.0  # seconds after the first signal in which others are ignored
 _STOP_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
 )
+
+_PARENT = "SEQ2SEQ_PARENT"  # the variable by which a command knows the one that it ends with
+_LOOK_S = 0.5  # seconds between two looks at whether that one is there
 
 _first_signum = 0  # the signal that told the command of this process to stop; 0: none has come
 _first_s = 0.0  # when it came, in seconds of `time.monotonic`
@@ -49,9 +55,14 @@ def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> 
         is_program: after this work, the process only ends.
     """
     _open_stderr()
+    if is_program:
+        end_with_parent()
     try:
         with _signals_stop_work(is_program=is_program), packages_needed():
-            return work() or 0
+            status = work() or 0
+            if sys.stdout is not None:
+                sys.stdout.flush()  # of little text, the only write: if it fails, all of it is lost
+            return status
     except UserError as error:
         note(f"error: {error}")
         _tell(error)
@@ -220,6 +231,48 @@ def _on_signal(signum: int, frame: FrameType | None) -> None:
         raise_if_stopped()
     elif time.monotonic() - _first_s > GRACE_S:
         os._exit(128 + _first_signum)
+
+
+def stdin() -> BinaryIO:
+    """
+    Raises:
+        UserError: whoever started this command has closed it, as `<&-` does.
+    """
+    if sys.stdin is None:
+        raise UserError("stdin is closed; open it or give a file")
+    return sys.stdin.buffer
+
+
+def stdout() -> BinaryIO:
+    """
+    Raises:
+        UserError: whoever started this command has closed it, as `>&-` does.
+    """
+    if sys.stdout is None:
+        raise UserError("stdout is closed; open it or give a file")
+    return sys.stdout.buffer
+
+
+def for_children(are_launched: bool = False) -> dict[str, str]:
+    """Variables for a command of ours in a process of its own, which ends with this one.
+
+    Args:
+        are_launched: another program starts it, and ends it.
+    """
+    places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]  # a clone need not be installed
+    return {_PARENT: str(0 if are_launched else os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
+def end_with_parent() -> None:
+    """In a process that was started by `for_children`, take the end of its parent for SIGTERM."""
+    if parent := int(os.environ.pop(_PARENT, 0)):  # those that this one starts have another parent
+        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
+
+
+def _stop_without(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _flush_stdout() -> None:

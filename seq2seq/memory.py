@@ -115,20 +115,22 @@ def offer_to_be_killed_first() -> None:
 
 
 @contextmanager
-def room_on(device: str) -> Iterator[None]:
-    """In this block, memory that runs out is that of a device which others have filled.
-
+def telling_out_of_memory(sentence: str) -> Iterator[None]:
+    """
     Raises:
-        ConfigError: that is what happened.
+        ConfigError: with the sentence, if memory runs out in this block.
     """
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        raise ConfigError(
-            f"{device} has too little free memory for the model; end what else runs on it, or choose another device"
-        ) from error
+        raise ConfigError(sentence) from error
+
+
+def no_room_on(device: str) -> str:
+    """What to say if memory runs out while a model is moved to a device."""
+    return f"{device} has too little free memory for the model; end what else runs on it, or choose another device"
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -246,8 +246,8 @@ def _number(name: str, read: Callable[[str], Number], accepts: Callable[[Number]
 
 positive = _number("positive number", int, lambda n: n >= 1)
 not_negative_integer = _number("whole number of at least 0", int, lambda n: n >= 0)
-not_negative = _number("number of at least 0", float, lambda x: 0 <= x < math.inf)
-above_zero = _number("number above 0", float, lambda x: 0 < x < math.inf)
+not_negative = _number("finite number of at least 0", float, lambda x: 0 <= x < math.inf)
+above_zero = _number("finite number above 0", float, lambda x: 0 < x < math.inf)
 probability = _number("number above 0 and up to 1", float, lambda x: 0 < x <= 1)
 
 

@@ -19,8 +19,6 @@ from seq2seq.files import write_json
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.translation.request import launched
 
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
-
 log = logging.getLogger(__name__)
 
 
@@ -32,29 +30,41 @@ def translate(*words: object, n_processes: int, launcher: str) -> None:
     Raises:
         SystemExit: it failed, and has said why.
     """
-    if not launcher and (n := n_processes or _n_gpus()) > 1:
-        launcher = shlex.join([sys.executable, *TORCHRUN, f"--nproc-per-node={n}", "--no-python"])
-    do("translate", *words, launcher=launcher)
+    do("translate", *words, launcher=launcher, n_processes=1 if launcher else n_processes or _n_gpus() or 1)
 
 
-def do(name: str, *words: object, launcher: str = "") -> int | None:
+def do(name: str, *words: object, launcher: str = "", n_processes: int = 1) -> int | None:
     """Give a command, and wait for its end.
 
     Args:
         launcher: a command that starts it several times.
+        n_processes: of `translate`, which share the text.
     Returns:
-        Bytes of memory that it had at its peak, as `JobProcess` knows them.
+        Bytes of memory that it had at its peak, as `JobProcess` knows them; of several processes, the first one.
     Raises:
         SystemExit: it failed, and has said why.
     """
-    log.info("\n%s", f"{launcher} {command(name, *words)}".lstrip())
+    several = f"  # in {n_processes} processes" if n_processes > 1 else ""
+    log.info("\n%s", f"{launcher} {command(name, *words)}{several}".lstrip())
     started_by = (*shlex.split(launcher), sys.executable, "-m", "seq2seq", name)
-    job = JobProcess([str(word) for word in words], started_by, is_launched=bool(launcher))
-    if status := job.wait():
+    jobs: list[JobProcess] = []
+    try:
+        for number in range(n_processes):
+            place = {"WORLD_SIZE": str(n_processes), "LOCAL_WORLD_SIZE": str(n_processes), "LOCAL_RANK": str(number)}
+            variables = place if n_processes > 1 else None
+            jobs.append(JobProcess([*map(str, words)], started_by, is_launched=bool(launcher), variables=variables))
+        status = max(job.wait() for job in jobs)  # what a killed one has left, the others have done
+    except BaseException:  # `wait` has told one of them
+        for job in jobs:
+            job.stop()
+        for job in jobs:
+            job.wait()
+        raise
+    if status:
         if status < 0:  # it could say nothing itself
             note(f"{name} {why_it_failed(status)}; the same command goes on")
         sys.exit(status if status > 0 else 128 - status)
-    return job.peak_memory
+    return jobs[0].peak_memory
 
 
 def clean(pairs: Sequence[Path], languages: Sequence[str], output: Path, *options: object) -> list[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from seq2seq.evaluation.scores import corpus_scores
+from seq2seq.steps import translate
 from tests.training.tiny_runs import arguments, command
 from tests.translating import sentences
 
@@ -61,9 +62,17 @@ def test_its_pairs_are_training_text(trained_run: Path, mono: list[Path], tmp_pa
 def test_a_search_finds_what_the_model_knows(trained_run: Path, mono: list[Path], tmp_path: Path) -> None:
     done = backtranslate(trained_run, mono[:1], tmp_path / "out", "--beam-size", 2, "--processes", 2)
     assert done.returncode == 0, done.stderr
-    assert "--nproc-per-node=2" in done.stderr
+    assert "  # in 2 processes\n" in done.stderr
     found = (tmp_path / "out" / "sources.en").read_text().splitlines()
     assert corpus_scores(found, [tgt for _, tgt in sentences(40, seed=0)])["bleu"].score > 90
+
+
+def test_a_step_of_several_processes_ends_as_they_do(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text").write_text("un\n")
+    files = ["--input", tmp_path / "text", "--output", tmp_path / "translations"]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        translate("--model", tmp_path / "nowhere", *files, n_processes=2, launcher="")
+    assert [line.split()[0] for line in capfd.readouterr().err.splitlines()] == ["error:"] * 2
 
 
 def test_what_it_refuses(trained_run: Path, mono: list[Path], tmp_path: Path) -> None:

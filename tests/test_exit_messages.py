@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seq2seq.cli import main
 from seq2seq.errors import UserError
 from seq2seq.exit_status import exit_status, note, tell_at_end
 from tests.places import ROOT
@@ -86,3 +87,39 @@ def test_a_message_that_nobody_can_read_stops_no_work(how: str, monkeypatch: pyt
     if how != "closed":
         with pytest.raises(OSError, match=r"No space left|Broken pipe"):
             stream.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "said"), [("full", 2, "error: No space left on device\n"), ("unread", 141, "")]
+)
+def test_output_that_is_lost_at_the_end_is_told(
+    how: str, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    if how == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("w") if how == "full" else os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert exit_status(lambda: print("in a buffer until the end")) == status
+    assert capfd.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("words", "stream"),
+    [
+        ("score - --reference TEXT", "stdin"),
+        ("corpus augment - --as upper", "stdin"),
+        ("corpus augment TEXT --as upper", "stdout"),
+        ("encode --model TEXT --input TEXT", "stdout"),
+    ],
+)
+def test_a_closed_stream_is_told(
+    words: str, stream: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("a\n")
+    monkeypatch.setattr(sys, stream, None)  # as Python has it after `<&-` or `>&-`
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(words.replace("TEXT", str(tmp_path / "text")).split())
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"error: {stream} is closed; open it or give ")

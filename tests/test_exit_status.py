@@ -143,6 +143,36 @@ def test_a_command_within_a_command_says_once_that_it_was_interrupted(
     assert capsys.readouterr().err == "interrupted\n"
 
 
+def test_a_command_ends_with_the_one_that_started_it() -> None:
+    """That one is killed. The other takes it for SIGTERM."""
+    child = """
+import time
+from seq2seq.exit_status import exit_status
+
+def work():
+    print("ready", flush=True)
+    try:
+        time.sleep(30)
+    finally:
+        print("saved", flush=True)
+
+exit_status(work, is_program=True)
+"""
+    parent = (
+        "import os, signal, subprocess, sys; from seq2seq.exit_status import for_children; "
+        f"subprocess.Popen([sys.executable, '-c', {child!r}], env=os.environ | for_children()); "
+        "signal.pause()"
+    )
+    words = [sys.executable, "-c", parent]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        began = time.monotonic()
+        process.kill()
+        assert process.stdout.read() == "saved\n"
+        assert time.monotonic() - began < 20
+
+
 # --- further signals ---
 
 

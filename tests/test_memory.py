@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seq2seq.errors import ConfigError, TranslationError
-from seq2seq.memory import available_memory, is_out_of_memory, limited_memory, room_on
+from seq2seq.memory import available_memory, is_out_of_memory, limited_memory, no_room_on, telling_out_of_memory
 
 MEMINFO = "MemTotal:       24684000 kB\nMemFree:  1000000 kB\nMemAvailable:    2000000 kB\nSwapFree: 7 kB\n"
 GB = 10**9
@@ -107,10 +107,10 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
 def test_a_device_that_others_have_filled_is_told() -> None:
     with (
         pytest.raises(ConfigError, match="cuda:0 has too little free memory for the model;"),
-        room_on("cuda:0"),
+        telling_out_of_memory(no_room_on("cuda:0")),
     ):
         raise RuntimeError("CUDA error: out of memory")
-    with pytest.raises(RuntimeError, match="another"), room_on("cuda:0"):
+    with pytest.raises(RuntimeError, match="another"), telling_out_of_memory(no_room_on("cuda:0")):
         raise RuntimeError("another")
 
 

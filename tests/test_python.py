@@ -62,8 +62,9 @@ def test_words_give_a_typed_configuration_and_leave_hydra_as_it_was() -> None:
         (["optim.lr=é"], r"^Hydra cannot read optim.lr=é; in a list"),
         (["run_dir=${nothing}"], "nothing"),
         (["seed=" + "1" * 5000], r"^Hydra cannot read these words"),
+        (["hours=1"], r"^hours= chooses when a run begins; give the plain keys that it prints then$"),
         (["resume=x"], r"^resume=x goes on with a run that is there; leave it out for a new one$"),
-        (["experiment=demo", "optim.lr=-1"], r"^optim.lr=-1.0 must be a number above 0$"),
+        (["experiment=demo", "optim.lr=-1"], r"^optim.lr=-1.0 must be a finite number above 0$"),
     ],
     ids=lambda value: str(value)[:30],
 )  # fmt: skip

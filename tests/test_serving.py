@@ -117,6 +117,11 @@ def test_no_more_waits_than_may(started: Callable[..., Server]) -> None:
         assert server.translate("bo") == (503, "2 lines wait already; try again later")
 
 
+def test_a_request_that_is_larger_than_the_queue_is_taken_when_nothing_waits(started: Callable[..., Server]) -> None:
+    server = started("--max-queue", 2)
+    assert server.translate(["ba", "bi", "bo"])[0] == 200
+
+
 def test_nobody_translates_for_a_client_that_is_gone(started: Callable[..., Server]) -> None:
     server = started("--max-batch", 3, *FOREVER)
     with posted(server, '{"text": ["ba", "bi"]}', 100):
@@ -163,9 +168,19 @@ runpy.run_path("examples/serve.py", run_name="__main__")
     assert "ZeroDivisionError" in server.told
 
 
-def test_a_model_that_is_not_there_is_one_sentence() -> None:
+def refusal(*words: str) -> str:
+    """What is said of a server that does not begin."""
     done = subprocess.run(
-        [sys.executable, "examples/serve.py", "nowhere"], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S
+        [sys.executable, "examples/serve.py", *words], cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("error: nowhere: ") and len(done.stderr.splitlines()) == 1
+    return done.stderr
+
+
+def test_a_model_that_is_not_there_is_one_sentence() -> None:
+    told = refusal("nowhere")
+    assert told.startswith("error: nowhere: ") and len(told.splitlines()) == 1
+
+
+def test_a_port_that_no_machine_has_is_refused() -> None:
+    assert refusal("nowhere", "--port", "80000").endswith("error: --port 80000 is not between 0 and 65535\n")

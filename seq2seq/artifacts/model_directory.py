@@ -140,10 +140,9 @@ def appearing(path: Path, is_ours: Callable[[Path], bool], *, overwrite: bool) -
     try:
         with atomic_directory(path, replace=overwrite) as building:
             yield building
-    except OSError as error:
-        raise CheckpointError(
-            f"{path}: cannot be written ({error.strerror or error}); choose another --output"
-        ) from error
+    except (OSError, SafetensorError) as error:  # the latter of weights, as on a full disk
+        reason = getattr(error, "strerror", None) or error
+        raise CheckpointError(f"{path}: cannot be written ({reason}); choose another --output") from error
 
 
 def write_safetensors(directory: Path, weights: Mapping[str, "Tensor"], tokenizer_sha256: str) -> None:

@@ -383,6 +383,11 @@ class RunDirectory:
         }
         write_json(self.path / "scores.json", content)
 
+    def forget_end(self) -> None:
+        """Delete what says that the run came to its end: it goes on, or another model comes out of it."""
+        for name in ("selection.json", "scores.json"):
+            (self.path / name).unlink(missing_ok=True)
+
     def write_test(
         self, test: str, language: str, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
     ) -> None:

@@ -55,6 +55,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from seq2seq.artifacts.wandb_access import is_reference
+
+    if args.output is None and is_reference(args.run_dir):
+        raise ConfigError(f"{args.run_dir} lies in a cache; name a directory for its export: --output DIR")
     if "transformers" in args.format:
         return _for_transformers(args)
     if args.push:

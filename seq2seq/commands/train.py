@@ -31,11 +31,10 @@ def run(words: Sequence[str]) -> int:
         ConfigError: Hydra refuses the words.
         SystemExit: a signal came.
     """
-    from seq2seq.training.processes import end_with_parent, quick_imports
-
-    end_with_parent()
     if {"WORLD_SIZE", "SLURM_NTASKS"}.isdisjoint(os.environ):  # of which a launcher sets one
         return _run(words, None)
+
+    from seq2seq.training.processes import quick_imports
 
     with quick_imports():
         from seq2seq.training.launch import follow

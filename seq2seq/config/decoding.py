@@ -8,8 +8,16 @@ from seq2seq.config.checks import at_least, at_most, one_of
 from seq2seq.config.on_resume import runtime
 
 _FINITE = ("alpha", "patience", "max_length_a", "min_length_a")
-# Beyond these, n ** alpha and a * n + b are more than a float can be.
-_LARGEST = {"alpha": 10, "max_length_a": 1e6, "min_length_a": 1e6, "max_length_b": 1e9, "min_length_b": 1e9}
+# Beyond these, n ** alpha and a * n + b are more than a float can be, or a count more than CTranslate2 takes.
+_LARGEST = {
+    "alpha": 10,
+    "patience": 1000,
+    "max_length_a": 1e6,
+    "max_length_b": 1e9,
+    "min_length_a": 1e6,
+    "min_length_b": 1e9,
+    "no_repeat_ngram": 1e6,
+}
 
 
 @dataclass(kw_only=True)
@@ -63,7 +71,7 @@ class DecodingConfig:
             yield from self._problems_of_lengths()
         for name in ("repetition_penalty", "temperature"):
             if not 0 < getattr(self, name) < math.inf:
-                yield f"decoding.{name}={getattr(self, name)} must be above 0"
+                yield f"decoding.{name}={getattr(self, name)} must be a finite number above 0"
         if not 0 < self.top_p <= 1:
             yield f"decoding.top_p={self.top_p} is not in (0, 1]"
 

@@ -3,10 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.checks import at_least, at_most, one_of
 from seq2seq.config.on_resume import for_training, marks
 
 _MOST_POSITIONS = 2**17  # a model has a table of them, with d_model numbers each
+
+_SIZES = (
+    *("d_model", "d_encoder", "n_heads", "n_kv_heads", "d_head", "d_value", "d_ff"),
+    *("n_encoder_layers", "n_decoder_layers", "window", "stride"),
+)
 
 # Those that are built in; plugins add others.
 POSITIONS = ("sinusoidal", "learned", "rotary", "none")
@@ -93,6 +98,7 @@ class ModelConfig:
         yield from one_of("model", self, norm_type=("layer", "rms"))
         yield from one_of("model", self, norm=("pre", "post"), activation=("relu", "gelu", "swish", "swiglu"))
         yield from at_least("model", self, window=0, stride=0)
+        yield from at_most("model", self, **dict.fromkeys(_SIZES, 1e6))
         if not 0.01 <= self.temperature <= 100:
             yield f"model.temperature={self.temperature} is not between 0.01 and 100; 1 leaves scores as they are"
         if self.window > 0 and self.stride > 0:

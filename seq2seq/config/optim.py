@@ -32,9 +32,15 @@ class OptimConfig:
     def problems(self) -> Iterator[str]:
         schedules = ("inverse_sqrt", "cosine", "linear", "constant")
         yield from one_of("optim", self, optimizer=("adamw", "muon"), schedule=schedules)
-        yield from at_least("optim", self, warmup_steps=0, final_lr=0.0, weight_decay=0.0, clip_norm=0.0, eps=0.0)
+        yield from at_least("optim", self, warmup_steps=0, weight_decay=0.0, clip_norm=0.0)
         if not 0 < self.lr < math.inf:
-            yield f"optim.lr={self.lr} must be a number above 0"
+            yield f"optim.lr={self.lr} must be a finite number above 0"
+        if self.weight_decay == math.inf:
+            yield "optim.weight_decay=inf is not a finite number"
+        if not 1e-30 < self.eps < 1:  # AdamW divides by it where a gradient is 0; float32 must hold it
+            yield f"optim.eps={self.eps} is not between 1e-30 and 1; 1e-8 and 1e-9 are usual"
+        if not 0 <= self.final_lr <= 1:
+            yield f"optim.final_lr={self.final_lr} is not in [0, 1]"
         for name in ("label_smoothing", "beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 yield f"optim.{name}={getattr(self, name)} is not in [0, 1)"

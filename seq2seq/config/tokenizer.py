@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from seq2seq.config.checks import at_least, one_of
+from seq2seq.config.checks import at_least, at_most, one_of
 from seq2seq.config.on_resume import for_training
 
 
@@ -23,6 +23,7 @@ class TokenizerConfig:
         yield from one_of("tokenizer", self, model_type=("bpe", "unigram"))
         yield from one_of("tokenizer", self, normalization=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfc", "identity"))
         yield from at_least("tokenizer", self, vocab_size=261, max_sentences=1, subword_regularization=0.0)
+        yield from at_most("tokenizer", self, vocab_size=1e6)  # SentencePiece counts some times as many pieces
         if not 0 < self.character_coverage <= 1:
             yield f"tokenizer.character_coverage={self.character_coverage} is not in (0, 1]"
         if self.model_type == "bpe" and self.subword_regularization >= 1:

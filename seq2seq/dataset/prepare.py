@@ -16,14 +16,12 @@ import logging
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
-
-from filelock import FileLock, Timeout
 
 from seq2seq.config import DataConfig, RunConfig, SourceSpec, TokenizerConfig
 from seq2seq.config.clean import NO_LANGUAGE_MODEL
@@ -34,7 +32,7 @@ from seq2seq.corpus.cleaning.held_out import HeldOut
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.corpus.judge import Judge, JudgeInOrder, good_pairs
 from seq2seq.corpus.named.fetch import fetch_sources
-from seq2seq.corpus.named.library import noted_sha256
+from seq2seq.corpus.named.library import locked, noted_sha256
 from seq2seq.corpus.reader import read_pairs, read_references
 from seq2seq.corpus.report import overlap_report, render
 from seq2seq.corpus.sources import Source, corpus_dir
@@ -85,7 +83,7 @@ def prepare(config: RunConfig, tokenizer: Tokenizer | None = None) -> Prepared:
         TokenizerError: the training text is too small for the vocabulary, or `tokenizer` does not have a tag.
     """
     splits = find_all(config.data)
-    corpus = _Corpus(config, cache_directory(config.data.cache_dir), splits, _digests(splits))
+    corpus = _Corpus(config, cache_directory(config.data.cache_dir), splits, *_digests(splits))
     try:
         tokenizer = tokenizer or _tokenizer(corpus)
         stores = {name: _store(corpus, name, tokenizer) for name in splits}
@@ -130,18 +128,25 @@ def find_all(config: DataConfig) -> dict[str, list[Source]]:
     return splits
 
 
-def _digests(splits: Mapping[str, list[Source]]) -> dict[Path, str]:
-    """SHA-256 of each file. What was fetched must be as it was then: fetching looks at lengths only."""
+def _digests(splits: Mapping[str, list[Source]]) -> tuple[dict[Path, str], dict[Path, tuple[int, int]]]:
+    """SHA-256 of each file, and its stamp. What was fetched must be as it was then: fetching looks at lengths only."""
     digests: dict[Path, str] = {}
+    stamps: dict[Path, tuple[int, int]] = {}
     fetched = {file for sources in splits.values() for source in sources if source.origin for file in source.files}
     for file in dict.fromkeys(file for sources in splits.values() for source in sources for file in source.files):
         try:
-            digests[file] = file_sha256(file)
+            stamps[file], digests[file] = _stamp(file), file_sha256(file)
         except OSError as error:
             raise CorpusError(f"cannot read {file}: {error.strerror}; check its permissions") from error
         if file in fetched and noted_sha256(file) not in (None, digests[file]):
             raise CorpusError(f"{file}: has changed since it was fetched; remove it, and start again")
-    return digests
+    return digests, stamps
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    """Size and time of the last change: another one for a file that somebody has changed."""
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,16 @@ class _Corpus:
     cache_dir: Path
     splits: Mapping[str, list[Source]]
     digests: Mapping[Path, str]
+    stamps: Mapping[Path, tuple[int, int]]
+
+    def check_unchanged(self) -> None:
+        """
+        Raises:
+            CorpusError: a file is no longer the one of its digest, so what was read of it belongs under another key.
+        """
+        for file, stamp in self.stamps.items():
+            if not file.exists() or _stamp(file) != stamp:
+                raise CorpusError(f"{file} changed while it was read; start again")
 
     def content(self, sources: Sequence[Source]) -> list[dict[str, Any]]:
         """All that decides the pairs and the tags of the sources. The places of the files do not count."""
@@ -211,6 +226,7 @@ def _tokenizer(corpus: _Corpus) -> Tokenizer:
         pairs = _sampled(corpus.splits["train"], config.tokenizer.max_sentences)
         pairs = good_pairs(JudgeInOrder(config.data, corpus.held_out), pairs) if reads_text else pairs
         tokenizer = Tokenizer.train(subword_text(pairs, shares), config.tokenizer, config.data.tags)
+        corpus.check_unchanged()
         tokenizer.save(directory / f"{key}.{tokenizer.fingerprint}.model")
         return tokenizer
 
@@ -272,7 +288,7 @@ def _store(corpus: _Corpus, split: str, tokenizer: Tokenizer) -> PairStore:
             logger.warning("data.clean: the rules script and language know nothing of %r", language)
         logger.info("encoding %s", split)
         has_references = not is_train and any(source.references for source in sources)
-        return write_store(
+        store = write_store(
             directory,
             list(map(read_pairs, sources)),
             tokenizer,
@@ -283,6 +299,12 @@ def _store(corpus: _Corpus, split: str, tokenizer: Tokenizer) -> PairStore:
             made_from=made_from,
             encode=partial(encoded, data=config.data),
         )
+        try:
+            corpus.check_unchanged()
+        except CorpusError:
+            shutil.rmtree(directory)
+            raise
+        return store
 
     return _find_or_make(directory.with_name(f"{key}.lock"), f"text of {split}", find, make)
 
@@ -297,22 +319,13 @@ def _find_or_make(lock: Path, what: str, find: Callable[[], _T | None], make: Ca
         if (found := find()) is not None:
             return found  # without the lock: a cache may be read-only
     lock.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(lock):
+    with locked(lock):
         try:
             if (found := find()) is not None:
                 return found
         except (CorpusError, TokenizerError) as error:
             logger.warning("the cached %s is damaged and is made again (%s)", what, error)
         return make()
-
-
-def _locked(path: Path) -> AbstractContextManager[object]:
-    lock = FileLock(path)
-    try:
-        return lock.acquire(timeout=0)
-    except Timeout:
-        logger.info("another process is preparing the same text; waiting for it (%s)", path)
-        return lock.acquire()
 
 
 def _key(parts: Mapping[str, Any]) -> str:

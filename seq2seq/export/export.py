@@ -176,8 +176,8 @@ def _read(source: Path) -> tuple[TrainedModel, RunDirectory | None, Path]:
     """A model, the run that it is of, and the folder that its exports go to."""
     trained = TrainedModel.read(source)
     _check_finite(trained)
-    run = None if is_model_directory(source) else RunDirectory.of_checkpoint(trained.path)
-    return trained, run, run.export if run else source.absolute().parent
+    run = None if is_model_directory(trained.path) else RunDirectory.of_checkpoint(trained.path)
+    return trained, run, run.export if run else trained.path.absolute().parent
 
 
 def _check_ids(tokenizer: Tokenizer, engine: HuggingFaceEngine, lines: Sequence[str]) -> None:

@@ -69,9 +69,9 @@ def encode_to_file(request: EncodeRequest, output: Path | None, dtype: str) -> i
         UserError: wrong input, or something that the model cannot do.
     """
     if output is None:
+        check_destination(None, request.files)
         if sys.stdout.isatty():
             raise TranslationError("vectors are numbers, not text for a terminal; redirect, or name a file: --output")
-        check_destination(None, request.files)
     else:
         check_file(output, request.files, endings=("npz", "npy"))
         if output.suffix.lower() == ".npy" and request.options.unit != "sentence":

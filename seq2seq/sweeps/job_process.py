@@ -4,16 +4,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seq2seq.training.processes import STOP_SIGNALS, TRAIN, for_children
+from seq2seq.exit_status import for_children
+from seq2seq.training.processes import STOP_SIGNALS, TRAIN
 
 _STOPPED = {128 + signum: signum.name for signum in STOP_SIGNALS}
 
 
 class JobProcess:
-    """`train.py` with some words. It saves and stops if this process ends, however that ends.
+    """A command of ours with some words, mostly `train.py`. It saves and stops if this process ends, however it ends.
 
     Attributes:
         peak_memory: the most bytes that it had, once it has been waited for; None where nobody says, as on Windows.
@@ -22,14 +23,22 @@ class JobProcess:
     peak_memory: int | None = None
 
     def __init__(
-        self, words: Sequence[str], command: Sequence[str] = TRAIN, log: Path | None = None, is_launched: bool = False
+        self,
+        words: Sequence[str],
+        command: Sequence[str] = TRAIN,
+        log: Path | None = None,
+        is_launched: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """
         Args:
             command: what comes before the words.
             is_launched: it begins with a program that starts it several times.
             log: a file to which all that it prints is added; None: it prints where this process does.
+            variables: of its environment, beside those of this process.
         """
+        if hasattr(signal, "SIGCHLD") and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else the system would forget how the job ends
         printed = None
         if log:
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +48,7 @@ class JobProcess:
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=subprocess.STDOUT if printed else None,
-            env=os.environ | for_children(is_launched),
+            env=os.environ | for_children(is_launched) | dict(variables or {}),
             start_new_session=True,  # a Ctrl-C in the terminal is for this process, which hands it on
         )
         if printed:

@@ -174,7 +174,7 @@ class Search:
                 return None
             # Seeded by the number of the trial: a sampler that starts anew with one seed would repeat itself.
             self.study.sampler = optuna.samplers.TPESampler(
-                seed=self.space.seed * 100_003 + n_begun, n_startup_trials=self.space.random_trials
+                seed=(self.space.seed * 100_003 + n_begun) % 2**32, n_startup_trials=self.space.random_trials
             )
             trial = self.study.ask(self.space.distributions())
             lease = self._leased(trial.number)

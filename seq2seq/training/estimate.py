@@ -28,7 +28,7 @@ from seq2seq.dataset.prepare import Prepared, prepare
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.files import readable_size
 from seq2seq.hardware import give_back_freed_memory
-from seq2seq.memory import available_memory, is_out_of_memory
+from seq2seq.memory import available_memory, telling_out_of_memory
 from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.composed import given_tokenizer
 from seq2seq.training.data import TranslationData
@@ -40,6 +40,10 @@ from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_mac
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
 LEAST_STEPS = 5  # however long they take: the time of a single one says little
 _BYTES = {"bf16-true": 2, "64-true": 8}  # of a weight; 4 in all other precisions
+MODEL_TOO_LARGE = (
+    "the model itself needs more memory than there is; lower model.d_model, model.d_ff, model.n_encoder_layers or "
+    "model.n_decoder_layers"
+)
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +78,7 @@ class Estimate:
         config, every = self.config, self.config.trainer.val_every_n_steps
         threads = f", threads: {torch.get_num_threads()}" if self.machine.accelerator == "cpu" else ""
         n_pairs, n_src, n_tgt = self.largest
+        duration = timedelta(seconds=round(min(self.seconds, 1e13)))  # of more, a `timedelta` overflows
         memory = readable_size(self.memory) if self.memory else "unknown"
         available = f"; {readable_size(self.available)} are available" if self.available else ""
         return (
@@ -86,7 +91,7 @@ class Estimate:
             f"disk        up to {readable_size(self.checkpoints)} for checkpoints, {readable_size(self.prepared)} of "
             f"prepared text in {self.cache}\n"
             f"steps       {self.steps_per_epoch:,} an epoch, {self.seconds / self.seconds_per_step:,.0f} in all\n"
-            f"time        {timedelta(seconds=round(self.seconds))} of training ({self.seconds_per_step:.2g} s a step, "
+            f"time        {duration} of training ({self.seconds_per_step:.2g} s a step, "
             f"{self.tokens_per_s:,.0f} target tokens a second)\n"
             f"            not measured: a validation {f'every {every:,} steps' if every else 'after each epoch'}, and "
             "the tests at the end"
@@ -107,10 +112,12 @@ def estimate(config: RunConfig) -> Estimate:
     start = TrainedModel.read(config.finetune) if config.finetune else None
     prepared = prepare(config, given_tokenizer(config, start))
     if config.batch.is_auto:
-        config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
+        with telling_out_of_memory(MODEL_TOO_LARGE):
+            config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, None, ranks)
-    module = new_module(config, prepared, data.total_steps, start)
+    with telling_out_of_memory(MODEL_TOO_LARGE):
+        module = new_module(config, prepared, data.total_steps, start)
     sizes = CheckpointSizes.of(module, machine.precision)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     clock = _Clock()
@@ -119,16 +126,13 @@ def estimate(config: RunConfig) -> Estimate:
     available = torch.cuda.mem_get_info()[0] if machine.accelerator == "cuda" else available_memory()
     on_interrupt = signal.getsignal(signal.SIGINT)
     try:
-        trainer.fit(module, _SomeSteps(data))
+        with telling_out_of_memory("memory ran out in a step; lower batch.max_tokens, or end other programs"):
+            trainer.fit(module, _SomeSteps(data))
     except SystemExit as error:  # as Lightning ends of a Ctrl-C, which it ignores from then on
         if not isinstance(error.__context__, KeyboardInterrupt):
             raise
         signal.signal(signal.SIGINT, on_interrupt)
         raise KeyboardInterrupt from None
-    except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise RunError("memory ran out in a step; lower batch.max_tokens, or end other programs") from error
     seconds, n_tokens = clock.seconds[3::2], clock.n_tokens[3::2]  # without the largest step, which is the first
     return Estimate(
         config,

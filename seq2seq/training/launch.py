@@ -83,10 +83,13 @@ def _start(n: int, config: RunConfig, job: Composed, words: Sequence[str]) -> No
             f"trainer.n_nodes={config.trainer.n_nodes} needs something that starts processes on each machine; run this "
             "command with torchrun or srun, or leave trainer.n_nodes out"
         )
+    if not config.trainer.devices:
+        note(f"{n} GPUs train together, each with batch.max_tokens in a step; trainer.devices=1 takes one of them")
     run = RunDirectory(Path(config.run_dir))
     place = [] if job.cfg.resume else [path_word("run_dir", run.path)]  # otherwise they would look at the clock again
     with _leaving_nothing(run):
-        start_processes(n, [*words, *place], lambda: _going_on(run) if run.has_checkpoints else "start the run again")
+        again = "start the run again"
+        start_processes(n, [*words, *place], lambda: _going_on(config) if run.has_checkpoints else again)
 
 
 def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint | None, ranks: "Ranks | None") -> None:
@@ -96,7 +99,7 @@ def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint |
 
     run = RunDirectory(Path(config.run_dir))
     try:
-        with _ending(run, _going_on(run)), leaving_group():
+        with _ending(run, _going_on(config)), leaving_group():
             train(config, checkpoint, sweep=place, ranks=ranks)
     except _Stopped as stopped:
         note(str(stopped))
@@ -198,8 +201,9 @@ def _leaving_nothing(run: RunDirectory) -> Iterator[None]:
             run.path.rmdir()
 
 
-def _going_on(run: RunDirectory) -> str:
-    return f"continue with: {command('train', f'resume={run.path}')}"
+def _going_on(config: RunConfig) -> str:
+    plugins = [f"plugins=[{','.join(config.plugins)}]"] if config.plugins else []  # a stored name imports nothing
+    return f"continue with: {command('train', f'resume={config.run_dir}', *plugins)}"
 
 
 def _leave_reason(job: Composed, error: Exception) -> None:

@@ -4,10 +4,9 @@ How far it is, its loss and its speed.
 """
 
 import math
-import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ import torch
 from rich.console import Console
 
 from seq2seq.dataset.batches import Step
+from seq2seq.exit_status import note
 from seq2seq.memory import resident_memory
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TranslationModule
@@ -55,10 +55,6 @@ class Counters(pl.Callback):
         self._tell_time(trainer, pl_module)
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.step_began = time.perf_counter()
-
-    def leave_out_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
-        """The time since the latest step was that of a validation."""
         self.step_began = time.perf_counter()
 
     def on_train_batch_end(
@@ -134,6 +130,13 @@ class Counters(pl.Callback):
         self._forget_steps()
 
 
+class _Stderr(Console):
+    """If nobody reads it any more, the run goes on all the same, as it does after a `note`."""
+
+    def on_broken_pipe(self) -> None:  # rich would exit
+        self.quiet = True
+
+
 class ProgressReport(pl.Callback):
     """Loss, speed and time left; one line for each validation.
 
@@ -143,7 +146,7 @@ class ProgressReport(pl.Callback):
 
     def __init__(self, counters: Counters, total_steps: int) -> None:
         self.counters, self.total_steps = counters, total_steps
-        self.console = Console(stderr=True, highlight=False)
+        self.console = _Stderr(stderr=True, highlight=False)
         self.status = self.console.status("")  # a line that changes, on a terminal
         self.began, self.share_before, self.last_line = 0.0, 0.0, 0.0
 
@@ -163,15 +166,17 @@ class ProgressReport(pl.Callback):
             self.status.update(self._describe(pl_module, now))
         elif trainer.is_global_zero and now - self.last_line >= SECONDS_BETWEEN_LINES:
             self.last_line = now
-            print(self._describe(pl_module, now), file=sys.stderr, flush=True)
+            note(self._describe(pl_module, now))
 
     def tell_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         if module.global_rank == 0:
             found = "  ".join(f"{name} {value:.3f}" for name, value in metrics.items())
-            self.console.print(f"valid  step {module.n_steps}  {found}", soft_wrap=True)
+            with suppress(OSError):  # a full disk, a terminal that is gone
+                self.console.print(f"valid  step {module.n_steps}  {found}", soft_wrap=True)
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        self.status.stop()
+        with suppress(OSError):
+            self.status.stop()
 
     def _share(self, module: TranslationModule) -> float:
         """How much of the run is done, by whichever limit comes first."""
@@ -187,5 +192,5 @@ class ProgressReport(pl.Callback):
             + (f"/{self.total_steps}" if self.total_steps else "")
             + (f"  loss {loss:.3f}" if not math.isnan(loss) else "")
             + f"  {self.counters.tokens_per_s:,.0f} tok/s  {timedelta(seconds=round(elapsed))} elapsed  "
-            + f"{timedelta(seconds=round(left))} left"
+            + f"{timedelta(seconds=round(min(left, 1e13)))} left"  # of more, a `timedelta` overflows
         )

@@ -118,6 +118,7 @@ class Milestones(Checkpoint):
             except CutShort:
                 self._save(trainer, step)
             self._hear(trainer)
+        self.counters.step_began = time.perf_counter()  # validations and saves are no part of the next step
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int

@@ -52,7 +52,7 @@ class TranslationModule(pl.LightningModule):
         self.total_steps, self.seen = total_steps, seen
         self.automatic_optimization = False  # `training_step` is a whole step of the optimizer
         self.model = Transformer(config.model, tokenizer.vocab_size)
-        self.teacher = Teacher.read(config.teacher, tokenizer, config.data) if config.teacher else None
+        self.teacher = Teacher.read(config.teacher, tokenizer, config) if config.teacher else None
         self.n_steps = 0  # of the optimizer, in all starts of the run; all that is due at a step goes by this count
         self.has_begun = False  # whether the first step of this start comes next, or has been done
         self.time_spent = 0.0  # the share of the run's time limit that is over, the same on all ranks
@@ -88,7 +88,8 @@ class TranslationModule(pl.LightningModule):
         assert isinstance(optimizer, LightningOptimizer)
         self.zero_grad(set_to_none=True)
         self.n_step_tokens = self._sum_over_ranks(step.n_tgt_tokens)
-        sums = torch.zeros(3, device=self.device)  # nll, correct tokens and all tokens
+        # NLL, correct tokens and all tokens. Of bf16-true, the default type has two digits.
+        sums = torch.zeros(3, dtype=torch.float32, device=self.device)
         for number, batch in enumerate(step.micro_batches, start=1):
             self._seed_dropout(number)
             loss = self._loss_with_gradient(batch, is_last=number == len(step.micro_batches))

@@ -15,18 +15,16 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from seq2seq.errors import RunError
-from seq2seq.exit_status import note
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.exit_status import ERASE_LINE, GRACE_S, for_children, note
 
 TRAIN = (sys.executable, "-m", "seq2seq", "train")
 SHUTDOWN_S = 120  # for the processes to save when they are told to stop; then they are killed
-_PARENT = "SEQ2SEQ_PARENT"  # the variable by which a process knows the one that it ends with
-_LOOK_S = 0.5  # seconds between two looks at whether that one is there
+_LONGEST_S = 10**9  # of which torch can count nanoseconds
 STOP_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if hasattr(signal, name)
 )
@@ -39,6 +37,7 @@ def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -
         words: of `train.py`, which name the directory of the run.
         going_on: what the user can do if one of them is killed.
     Raises:
+        ConfigError: TORCH_ELASTIC_SHUTDOWN_TIMEOUT is no number of seconds.
         RunError: one was killed.
         SystemExit: one failed, and has said why; or this process got a signal, which they have heard.
     """
@@ -58,7 +57,7 @@ def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -
         local_addr="localhost",
         max_restarts=0,
         signals_to_handle=",".join(signum.name for signum in handlers),
-        shutdown_timeout=int(os.environ.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", SHUTDOWN_S)),
+        shutdown_timeout=int(seconds_of("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", SHUTDOWN_S)),
     )
     os.environ.update(for_children())
     logging.disable()  # what torchrun says of each process, and they say themselves
@@ -70,7 +69,7 @@ def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -
         ends = {rank: failure.exitcode for rank, failure in failed.failures.items()}
         killed = [rank for rank, status in ends.items() if status < 0 and status != -signal.SIGTERM]  # torchrun's own
         if not killed:
-            sys.exit(max(ends.values()))
+            sys.exit(status if (status := max(ends.values())) > 0 else 128 - status)
         note(str(failed))
         sentence = f"process {killed[0]} of this run was killed by signal {-ends[killed[0]]}, so all of it ends"
         raise RunError(f"{sentence}; {going_on()}") from failed
@@ -80,29 +79,17 @@ def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -
             signal.signal(signum, handler)
 
 
-# --- the end of the process that started this one ---
+def seconds_of(variable: str, default: float) -> float:
+    """What a variable of the environment says.
 
-
-def for_children(are_launched: bool = False) -> dict[str, str]:
-    """Variables for `train.py` in a process of its own, which ends with this one.
-
-    Args:
-        are_launched: another program starts it, and ends it.
+    Raises:
+        ConfigError: it is no number, or one that torch cannot wait for.
     """
-    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]  # a clone need not be installed
-    return {_PARENT: str(0 if are_launched else os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
-
-
-def end_with_parent() -> None:
-    """In a process that was started by `for_children`, take the end of its parent for SIGTERM: it saves and stops."""
-    if parent := int(os.environ.pop(_PARENT, 0)):  # those that this one starts have another parent
-        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
-
-
-def _stop_without(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_LOOK_S)
-    os.kill(os.getpid(), signal.SIGTERM)
+    text = os.environ.get(variable, str(default))
+    with suppress(ValueError):
+        if 0 <= (seconds := float(text)) <= _LONGEST_S:
+            return seconds
+    raise ConfigError(f"{variable}={text} is not a number of seconds from 0 to {_LONGEST_S:,}")
 
 
 # --- imports ---
@@ -155,6 +142,7 @@ class StopSignals:
 
     def __init__(self) -> None:
         self.received = 0
+        self._received_s = 0.0  # when, in seconds of `time.monotonic`
         self._previous: dict[int, Any] = {}
         self._cuts_short = False
 
@@ -186,9 +174,15 @@ class StopSignals:
             self._cuts_short = False
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.received and time.monotonic() - self._received_s < GRACE_S:
+            return  # the same wish, as for every command
         if self.received == signal.SIGINT and number in (signal.SIGINT, signal.SIGTERM):  # torchrun turns a second one
             raise StoppedAtOnce
-        self.received = number
+        self.received, self._received_s = number, time.monotonic()
+        if number == signal.SIGINT and os.environ.get("RANK", "0") == "0":
+            told = f"{ERASE_LINE if os.isatty(2) else ''}finishing the step and saving; Ctrl-C again stops at once\n"
+            with suppress(OSError):
+                os.write(2, told.encode())  # the signal may have come in the middle of a `print`
         if self._cuts_short:
             self._cuts_short = False  # others come while the block ends
             raise CutShort

@@ -26,7 +26,7 @@ from pytorch_lightning.plugins.environments import (
 from torch.distributed import PrefixStore, Store, rendezvous  # type: ignore[attr-defined]
 
 from seq2seq.errors import ConfigError, RunError, UserError
-from seq2seq.training.processes import TrainingInterrupted
+from seq2seq.training.processes import TrainingInterrupted, seconds_of
 
 START_S = 600  # for all processes to come; the variable SEQ2SEQ_START_TIMEOUT has another number
 LONGEST_WAIT_S = 1.0  # between two looks into the store
@@ -203,9 +203,10 @@ def _store(rank: int, world_size: int) -> Store:
     """What all processes reach. All are there when this returns.
 
     Raises:
+        ConfigError: SEQ2SEQ_START_TIMEOUT is no number of seconds.
         RunError: some never come, or the first one cannot be reached.
     """
-    seconds = _start_timeout()
+    seconds = seconds_of("SEQ2SEQ_START_TIMEOUT", START_S)
     try:
         store, *_ = next(rendezvous("env://", rank, world_size, timeout=timedelta(seconds=seconds)))
         return _welcome_all(store, world_size, seconds) if rank == 0 else _be_welcomed(store, rank, seconds)
@@ -254,14 +255,6 @@ def _do_not_meet(why: str, seconds: float) -> RunError:
     )
 
 
-def _start_timeout() -> float:
-    text = os.environ.get("SEQ2SEQ_START_TIMEOUT", str(START_S))
-    try:
-        return float(text)
-    except ValueError:
-        raise ConfigError(f"SEQ2SEQ_START_TIMEOUT={text} is not a number of seconds") from None
-
-
 def _environment() -> ClusterEnvironment | None:
     if TorchElasticEnvironment.detect():
         return TorchElasticEnvironment()
@@ -274,6 +267,10 @@ def _environment() -> ClusterEnvironment | None:
         raise ConfigError(
             f"WORLD_SIZE={os.environ['WORLD_SIZE']} says that this process is one of several, but there is no "
             f"{', '.join(missing)}; use torchrun or srun, or unset WORLD_SIZE"
+        )
+    if wrong := [name for name in _BY_HAND if name != "MASTER_ADDR" and not os.environ[name].isdecimal()]:
+        raise ConfigError(
+            f"{wrong[0]}={os.environ[wrong[0]]!r} is not a number from 0; use torchrun or srun, or unset WORLD_SIZE"
         )
     return LightningEnvironment()
 

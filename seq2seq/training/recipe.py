@@ -136,7 +136,7 @@ def with_recipe(job: Composed, words: Sequence[str] = (), n_processes: int = 0) 
     n = n_processes or n_ranks(config.trainer, set_up_machine(config.trainer))
 
     def measure(values: Values) -> Estimate:
-        one = {"trainer.devices": 1, "trainer.n_nodes": 1}
+        one: Values = {"trainer.devices": 1, "trainer.n_nodes": 1, "trainer.strategy": "auto"}
         try:
             found = estimate(checked(_updated(job, values | one)))
         except TokenizerError as error:

@@ -32,7 +32,7 @@ from seq2seq.errors import CheckpointError, ConfigError, RunError, UserError, co
 from seq2seq.evaluation.scores import check_before_work
 from seq2seq.hardware import gpu_names
 from seq2seq.masking import masked
-from seq2seq.memory import is_out_of_memory
+from seq2seq.memory import is_out_of_memory, telling_out_of_memory
 from seq2seq.plugins import import_plugins
 from seq2seq.reports.analysed_run import AnalysedRun
 from seq2seq.reports.run_page import run_page
@@ -42,7 +42,7 @@ from seq2seq.training.averaging import ExponentialAverage
 from seq2seq.training.composed import cannot_be_made, check_is_free, given_tokenizer
 from seq2seq.training.data import TranslationData, prepare_together
 from seq2seq.training.divergence import Divergence
-from seq2seq.training.estimate import CheckpointSizes, check_disk_space
+from seq2seq.training.estimate import MODEL_TOO_LARGE, CheckpointSizes, check_disk_space
 from seq2seq.training.fitting import WorstBatch, fitting_max_tokens
 from seq2seq.training.loggers import log_ending, log_final_scores, open_loggers
 from seq2seq.training.metrics import Counters, ProgressReport
@@ -102,12 +102,14 @@ def _train(
     prepared = prepare_together(config, run, run_id, tokenizer, ranks)
     ranks.join(machine.accelerator)
     if config.batch.is_auto:
-        config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
+        with telling_out_of_memory(MODEL_TOO_LARGE):
+            config.batch.max_tokens = fitting_max_tokens(config, prepared.tokenizer, machine, ranks)
     pl.seed_everything(config.seed, workers=True, verbose=False)
     data = TranslationData(config, prepared, _start_of(resumed) if resumed else None, ranks)
     total_steps = data.total_steps
     validation = Validation(prepared.valid, prepared.tokenizer, config, bf16=machine.uses_bf16)
-    module = new_module(config, prepared, total_steps, start)
+    with telling_out_of_memory(MODEL_TOO_LARGE):
+        module = new_module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
     done = resumed.step if resumed else 0
     if ranks.is_first:
@@ -118,13 +120,15 @@ def _train(
     with open_loggers(config, run, resumed) as loggers, telling_failure(run, module, loggers, resumed):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         progress = [ProgressReport(counters, total_steps)] if config.trainer.progress else []
-        tell = [*(each.tell_validation for each in progress), tracking.show_validation, counters.leave_out_validation]
+        tell = [*(each.tell_validation for each in progress), tracking.show_validation]
         milestones = Milestones(run, data, validation, divergence, counters, ema, tell)
         own = [WorstBatch(config, data, ema), counters, *progress, tracking, *([ema] if ema else []), divergence]
         own += [HeapTrimming(), milestones] if machine.accelerator == "cpu" else [milestones]
         n_steps = max(0, total_steps - done) if total_steps else -1
         trainer = build_trainer(config, machine, loggers, [*callbacks, *own], ranks, n_steps)
         if trainer.is_global_zero:
+            if n_steps:
+                run.forget_end()
             run.write_config(config)
             run.write_provenance(module.provenance)
             _log_start(config, module, machine, data.steps_per_epoch)

@@ -84,6 +84,7 @@ def finish_run(
     _, selected, weights, on_valid = winner
     model.load_state_dict(weights)
     if is_first_rank:
+        run.forget_end()
         write_model(
             module.saved(weights), run.selected, step, selected=selected, valid=valid, provenance=module.provenance
         )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from seq2seq.artifacts.trained_model import TrainedModel
-from seq2seq.config import DataConfig
+from seq2seq.config import RunConfig
 from seq2seq.dataset.batches import Batch
 from seq2seq.errors import ConfigError
 from seq2seq.model.transformer import Transformer
@@ -21,26 +21,25 @@ class Teacher:
         self.model = model.requires_grad_(False).eval()
 
     @classmethod
-    def read(cls, path: str, tokenizer: Tokenizer, data: DataConfig) -> "Teacher":
+    def read(cls, path: str, tokenizer: Tokenizer, config: RunConfig) -> "Teacher":
         """A trained model.
 
         Args:
             tokenizer: of the run, and so that of its teacher: probabilities are of subwords.
         Raises:
-            ConfigError: it has other subwords or languages, or is for shorter sentences.
+            ConfigError: it has other subwords or languages, or reads less at once.
             CheckpointError: there is no model.
         """
         found = TrainedModel.read(path)
         if found.tokenizer.fingerprint != tokenizer.fingerprint:
             raise ConfigError(f"teacher={path} has other subwords than this run; name a model that has its tokenizer")
-        languages, own = ((each.src_lang, each.tgt_lang) for each in (found.config.data, data))
+        languages, own = ((each.src_lang, each.tgt_lang) for each in (found.config.data, config.data))
         if languages != own:
             raise ConfigError(f"teacher={path} translates {' to '.join(languages)}, and this run {' to '.join(own)}")
-        most = found.config.model.max_length - 1 - bool(data.tags)  # without eos and the tag
-        if data.max_sentence_tokens > most:
+        most, own_most = found.config.model.max_length, config.model.max_length
+        if own_most > most:  # augmentation and drawn subwords make sentences as long as the run can read
             raise ConfigError(
-                f"teacher={path} reads {most} tokens, and data.max_sentence_tokens={data.max_sentence_tokens} lets in "
-                f"longer sentences; add data.max_sentence_tokens={most}"
+                f"teacher={path} reads {most} tokens at once, and this run {own_most}; add model.max_length={most}"
             )
         return cls(found.build())
 

@@ -138,8 +138,9 @@ def test_options_that_make_no_sense_together_are_refused(options: tuple[str, ...
 
 def test_a_list_longer_than_the_beam_is_refused(cli: Cli) -> None:
     message = cli.refusal("--n-best", "4")  # the checkpoint's beam is 3
-    assert message == "error: --n-best 4 is more than a beam of 3 holds; add --beam-size 4\n"
+    assert message == "error: --n-best=4 is above --beam-size=3; widen the beam\n"
     assert len(cli.lines(TEXT, "--n-best", 4, "--beam-size", 8)) == 16
+    assert len(cli.lines(TEXT, "--n-best", 4, "--mbr", 8)) == 16  # which widens it
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_what_the_command_looks_up_is_looked_up_once(monkeypatch):
         read_config(composed("name=${oc.env:OUTER}"))
 
 
-@pytest.mark.parametrize("other", ["a.en/x", "a.en.1", "a.en.x"])
+@pytest.mark.parametrize("other", ["a.en/x", "a.en.1", "a.en.x", "A", "A.EN.1"])
 def test_test_sets_whose_files_would_have_the_same_names_are_refused(other):
     trainer = {"max_epochs": 1}
     (problem,) = problems(trainer=trainer, data={"test": {"a": "test", other: "test"}})
@@ -128,6 +128,11 @@ def test_a_language_that_cannot_end_a_file_name_is_refused(language):
         f"data.tgt_lang={language!r} cannot end the name of a file; use letters, digits, _, - and . alone, as in de_AT"
     ]
     assert problems(trainer={"max_epochs": 1}, data={"src_lang": "de_AT", "tgt_lang": "zh-Hans"}) == []
+
+
+def test_norwegian_without_quotes_is_no_language():
+    found = problems(trainer={"max_epochs": 1}, data={"src_lang": False})
+    assert found == ['data.src_lang=False is no language: YAML reads no as false; write "no" in quotes']
 
 
 def test_plain_types_become_sections():
@@ -215,6 +220,7 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ({"model": {"norm": "both"}}, "model.norm='both' is not one of pre, post"),
         ({"model": {"dropout": 1.0}}, "model.dropout=1.0 is not a probability below 1"),
         ({"model": {"n_heads": 0}}, "model.n_heads=0 is below 1"),
+        ({"model": {"d_ff": 10**20}}, f"model.d_ff={10**20} is above 1e+06, the largest value that works"),
         ({"tokenizer": {"vocab_size": 260}}, "tokenizer.vocab_size=260 is below 261"),
         (
             {"tokenizer": {"subword_regularization": 1.0}},
@@ -225,14 +231,21 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
             "tokenizer.subword_regularization=11.0 is an alpha that leaves nothing to chance; choose 10 or less",
         ),
         ({"tokenizer": {"character_coverage": 0.0}}, "tokenizer.character_coverage=0.0 is not in (0, 1]"),
-        ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be a number above 0"),
-        ({"optim": {"lr": float("inf")}}, "optim.lr=inf must be a number above 0"),
-        ({"optim": {"eps": float("nan")}}, "optim.eps=nan is not a number"),
+        ({"tokenizer": {"vocab_size": 3_000_000_000}}, "tokenizer.vocab_size=3000000000 is above 1e+06, the largest"),
+        ({"optim": {"lr": 0.0}}, "optim.lr=0.0 must be a finite number above 0"),
+        ({"optim": {"lr": float("inf")}}, "optim.lr=inf must be a finite number above 0"),
+        ({"optim": {"eps": float("nan")}}, "optim.eps=nan is not between 1e-30 and 1; 1e-8 and 1e-9 are usual"),
+        ({"optim": {"eps": 0.0}}, "optim.eps=0.0 is not between 1e-30 and 1"),
+        ({"optim": {"final_lr": 1.5}}, "optim.final_lr=1.5 is not in [0, 1]"),
+        ({"optim": {"weight_decay": math.inf}}, "optim.weight_decay=inf is not a finite number"),
         ({"optim": {"beta2": 1.0}}, "optim.beta2=1.0 is not in [0, 1)"),
         ({"optim": {"schedule": "step"}}, "optim.schedule='step' is not one of inverse_sqrt, cosine, linear, constant"),
         ({"batch": {"accumulate": 0}}, "batch.accumulate=0 is below 1"),
         ({"evaluation": {"tokenize": "mecab"}}, "evaluation.tokenize='mecab' is not one of auto, 13a, intl, zh, char"),
         ({"decoding": {"alpha": 11.0}}, "decoding.alpha=11.0 is above 10, the largest value that works"),
+        ({"decoding": {"patience": 1e12}}, "decoding.patience=1000000000000.0 is above 1000, the largest value"),
+        ({"decoding": {"no_repeat_ngram": 10**20}}, f"decoding.no_repeat_ngram={10**20} is above 1e+06"),
+        ({"decoding": {"temperature": math.inf}}, "decoding.temperature=inf must be a finite number above 0"),
         ({"decoding": {"max_length_b": 10**400}}, f"decoding.max_length_b={10**400} is above 1e+09, the largest value"),
         (
             {"batch": {"n_workers": 1025}},
@@ -311,6 +324,11 @@ def test_a_least_length_as_high_as_the_limit_is_no_contradiction():
     assert not problems(trainer={"max_steps": 5}, decoding={"min_length_a": 1.5, "min_length_b": 10})
 
 
+def test_shares_that_exclude_each_other_may_be_all_pairs():
+    assert 0.33 + 0.56 + 0.11 > 1
+    assert not problems(trainer={"max_steps": 5}, data={"augment": {"upper": 0.33, "title": 0.56, "lower": 0.11}})
+
+
 def test_a_run_without_an_end_is_refused():
     assert any("nothing ends this run; set trainer.max_epochs" in line for line in problems(model={"d_model": 8}))
 
@@ -370,6 +388,16 @@ def test_an_experiment_gives_way_to_the_command_line():
     assert (config.optim.lr, config.model.d_model, config.data.name) == (0.5, 128, "multi30k")
     config = read_config(composed("experiment=mixed", "data.test=null", "data.test=[mine]"))
     assert config.data.test == ["mine"]
+
+
+@pytest.mark.parametrize("option", ["--config-dir=", "--config-dir"])
+def test_presets_of_ones_own_take_no_name_of_the_project(option, tmp_path, capsys):
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "demo.yaml").write_text("name: mine")
+    folder = [f"{option}{tmp_path}"] if option.endswith("=") else [option, str(tmp_path)]
+    with pytest.raises(SystemExit, match="2"):
+        front_door("train", [*folder, "experiment=demo", "--cfg", "job"])
+    assert "there is a preset experiment/demo already; give yours another name" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

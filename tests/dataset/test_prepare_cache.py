@@ -48,6 +48,28 @@ def test_one_changed_byte_of_training_text_makes_everything_new(config, corpus, 
     assert len(stores(tmp_path)) == 2 * n_stores
 
 
+@pytest.mark.parametrize(
+    ("place", "name", "n_kept"),
+    [("training a tokenizer", "train", (0, 0)), ("encoding train", "train", (1, 0)), ("encoding test", "test", (1, 2))],
+)
+def test_what_is_made_of_a_file_that_changes_meanwhile_is_not_kept(
+    config, corpus, tmp_path, monkeypatch, place, name, n_kept
+):
+    file = corpus / f"{name}.fr"
+
+    class Changing(logging.Handler):
+        def emit(self, record):
+            if record.getMessage().startswith(place):
+                file.write_bytes(b"Z" + file.read_bytes()[1:])
+
+    logger = logging.Logger("prepare", logging.INFO)
+    logger.addHandler(Changing())
+    monkeypatch.setattr(prepare_module, "logger", logger)
+    with pytest.raises(CorpusError, match=f"^{file} changed while it was read; start again$"):
+        prepare(config)
+    assert (len(tokenizers(tmp_path)), len(stores(tmp_path))) == n_kept
+
+
 def test_one_changed_byte_of_a_test_set_renews_that_set_only(config, corpus, tmp_path):
     old = prepare(config)
     path = corpus / "test.fr"

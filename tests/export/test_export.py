@@ -172,6 +172,7 @@ def test_sigterm_at_any_moment_leaves_nothing_or_all(run_dir: Path, number: int)
     ("args", "message"),
     [
         (["nowhere", "--format", "safetensors"], "nowhere: no such run directory or checkpoint"),
+        (["wandb:ann/demo:v1", "--format", "safetensors"], "lies in a cache; name a directory for its"),
         (["RUN", "--format", "safetensors", "--quantization", "int8"], "is for CTranslate2; add --format ctranslate2"),
         (["RUN", "--format", "ctranslate2", "--tolerance", "1"], "--tolerance is for rounded weights"),
         (["RUN", "--format", "safetensors", "--parity-input", "x"], "--parity-input is for CTranslate2"),

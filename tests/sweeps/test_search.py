@@ -223,6 +223,11 @@ def test_what_is_drawn_depends_on_the_seed_and_the_number_of_a_trial_alone(tmp_p
     assert drawn[0] == drawn[1] and len({params["optim.lr"] for params in drawn[0]}) == 3
 
 
+def test_any_seed_draws(tmp_path: Path) -> None:
+    search = new(SweepDirectory(tmp_path / "search"), space_of(seed=10**20, random_trials=3), [])
+    assert search._next()
+
+
 def test_a_worker_that_ended_while_it_drew_values_stops_no_other(tmp_path: Path) -> None:
     sweep, space = SweepDirectory(tmp_path / "search"), space_of(trials=3)
     search = new(sweep, space, [])

@@ -1,3 +1,7 @@
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -43,3 +47,19 @@ def test_an_epoch_in_two_parts_has_the_target_tokens_of_its_text_and_the_hours_o
     assert seconds[-1] > first_part + 1
     assert sum(state["spent"].values()) < state["seconds"]
     assert min(state["spent"].values()) > 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+@pytest.mark.parametrize("stderr", ["a closed pipe", "a full disk"])
+def test_progress_that_nobody_can_read_ends_no_run_however_long_it_will_take(corpus, tmp_path, monkeypatch, stderr):
+    changes = {"trainer.max_epochs": 0, "trainer.max_steps": 10**18, "trainer.val_every_n_steps": 1}
+    config = tiny_config(corpus, tmp_path / "run", changes | {"trainer.progress": True, "data.test": None})
+    monkeypatch.setattr(metrics_module, "SECONDS_BETWEEN_LINES", 0)
+    reader, writer = os.pipe()
+    os.close(reader)
+    written = os.fdopen(writer, "w") if stderr == "a closed pipe" else Path("/dev/full").open("w")  # noqa: SIM115
+    monkeypatch.setattr(sys, "stderr", written)
+    with pytest.raises(TrainingInterrupted):
+        train_with(config, SignalAt(3))
+    with suppress(OSError):
+        written.close()

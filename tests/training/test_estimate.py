@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,8 @@ import torch
 
 from seq2seq.config import RunConfig
 from seq2seq.dataset.prepare import prepare
-from seq2seq.errors import RunError
+from seq2seq.errors import ConfigError, RunError
+from seq2seq.memory import limited_memory
 from seq2seq.model.transformer import Transformer
 from seq2seq.training import estimate as estimates
 from seq2seq.training import fitting
@@ -20,6 +22,7 @@ from seq2seq.training.data import TranslationData
 from seq2seq.training.estimate import Estimate, estimate
 from seq2seq.training.module import TranslationModule
 from tests.places import ROOT, made_once
+from tests.training.short_of_memory import needs_limits
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
 
 # Its tensors are larger than the rest of a checkpoint.
@@ -151,6 +154,11 @@ def test_a_clock_that_ends_the_run_is_named(corpus: Path, tmp_path: Path, monkey
     )
 
 
+def test_a_run_without_an_end_in_sight_has_an_estimate_too(wide: tuple[Estimate, RunConfig]) -> None:
+    found = replace(wide[0], total_steps=10**18, seconds_per_step=1.0)
+    assert "\ntime        115740740 days, 17:46:40 of training (1 s a step" in found.render()
+
+
 def test_a_run_that_does_not_fit_has_the_same_error(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,12 +168,23 @@ def test_a_run_that_does_not_fit_has_the_same_error(
     assert not (tmp_path / "run").exists()
 
 
+@needs_limits
+@pytest.mark.parametrize("work", [estimate, train_with])
+def test_a_model_that_does_not_fit_is_told_before_there_is_a_batch(
+    corpus: Path, tmp_path: Path, work: Callable[[RunConfig], object]
+) -> None:
+    config = tiny_config(corpus, tmp_path / "run", {"model.d_model": 10**6})
+    with limited_memory(1 << 28), pytest.raises(ConfigError, match=r"^the model itself needs more memory than there"):
+        work(config)
+    assert not (tmp_path / "run").exists()
+
+
 def test_memory_that_runs_out_later_is_told(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(steps: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(estimates._SomeSteps, "__iter__", no_memory)
-    with pytest.raises(RunError, match=r"^memory ran out in a step; lower batch.max_tokens, or end other programs$"):
+    with pytest.raises(ConfigError, match=r"^memory ran out in a step; lower batch.max_tokens, or end other programs$"):
         estimate(tiny_config(corpus, tmp_path))
 
 

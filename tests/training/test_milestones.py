@@ -16,7 +16,7 @@ import torch
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.training import milestones
-from seq2seq.training.milestones import STALE_AFTER_S
+from seq2seq.training.milestones import STALE_AFTER_S, Milestones
 from seq2seq.training.optimizer import learning_rate
 from seq2seq.training.processes import STOP_SIGNALS, TrainingInterrupted
 from seq2seq.training.validation import Validation
@@ -45,6 +45,22 @@ def test_a_run_is_saved_within_long_epochs(corpus: Path, tmp_path: Path, monkeyp
         train_with(config, Crash(4))
     assert resumable(RunDirectory(tmp_path / "run")).step == 3
     assert checkpoint(config.run_dir, "previous.ckpt")["global_step"] == 2
+
+
+def test_the_speed_is_that_of_steps_without_saves(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(milestones, "SAVE_EVERY_S", 0)
+    save = Milestones._save
+
+    def slowly(self: Milestones, trainer: Any, step: int) -> None:
+        save(self, trainer, step)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(Milestones, "_save", slowly)
+    changes = SHORT | {"trainer.max_steps": 4, "trainer.log_every_n_steps": 1, "trainer.val_every_n_steps": 4}
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    assert min(values_of(tmp_path / "run", "train/tgt_tokens_per_s").values()) > 600 / 0.5
 
 
 def test_a_validation_that_was_cut_off_is_made_up_for(

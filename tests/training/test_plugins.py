@@ -14,6 +14,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, TrainerConfig, read_config
 from seq2seq.errors import ConfigError, PluginError
 from seq2seq.plugins import VARIABLE, import_plugins
+from seq2seq.training.launch import _going_on
 from tests.plugged import KEYS, plugged, unplug
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_in_parts, train_with
 from tests.training.two_ranks import train_together
@@ -159,6 +160,11 @@ def test_a_wrong_name_is_one_sentence(tmp_path: Path, words: list[str], told: st
 
 
 @pytest.mark.parametrize("name", ["a b", "$(reboot)", "", ".mine", "\x1b[2J"])
+def test_the_command_that_goes_on_names_the_plugins() -> None:
+    going_on = _going_on(RunConfig(run_dir="out", plugins=["mine", "yours"]))
+    assert going_on.endswith("train.py resume=out 'plugins=[mine,yours]'")
+
+
 def test_a_stored_name_that_could_do_harm_in_a_shell_is_not_repeated_as_a_remedy(name: str) -> None:
     stored = dataclasses.asdict(ENDING) | {"plugins": [name]}
     stored["model"]["positions"] = "weighted"

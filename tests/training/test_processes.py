@@ -5,7 +5,6 @@ Real ones, which do nothing: to import torch in each takes seconds. tests/traini
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -71,6 +70,19 @@ def test_a_process_that_failed_has_said_why_and_its_status_is_kept(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_process_that_dies_of_sigterm_before_it_can_save_has_its_status(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(SystemExit, match=r"^143$"):
+        start(monkeypatch, tmp_path, DIES_OF_IT + DIES.format(end="os.kill(os.getpid(), signal.SIGTERM)"))
+
+
+def test_a_time_to_save_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "2m")
+    with pytest.raises(ConfigError, match=r"^TORCH_ELASTIC_SHUTDOWN_TIMEOUT=2m is not a number of seconds from 0 to"):
+        start(monkeypatch, tmp_path, SLEEPS)
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGUSR1"])
 def test_a_signal_reaches_all_processes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
@@ -101,25 +113,6 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch,
         start(monkeypatch, tmp_path, f"os.kill({os.getpid()}, signal.SIGHUP)\n")
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-def test_a_process_ends_with_the_one_that_started_it() -> None:
-    """That one is killed. The other takes it for SIGTERM, and prints so."""
-    child = (
-        "import signal, sys, time; from seq2seq.training.processes import end_with_parent; "
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('told', flush=True))); "
-        "print('ready', flush=True); end_with_parent(); time.sleep(30)"
-    )
-    parent = (
-        "import os, signal, subprocess, sys; from seq2seq.training.processes import for_children; "
-        f"subprocess.Popen([sys.executable, '-c', {child!r}], env=os.environ | for_children()); "
-        "signal.pause()"
-    )
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.kill()
-        assert process.stdout.read() == "told\n"
 
 
 def test_several_machines_without_a_launcher_are_refused(corpus: Path, tmp_path: Path) -> None:

@@ -98,10 +98,17 @@ def test_a_port_that_somebody_else_has_is_named(monkeypatch):
         )
 
 
-def test_a_timeout_that_is_no_number_is_refused(monkeypatch):
-    assert meet(monkeypatch, 1, 0, SEQ2SEQ_START_TIMEOUT="soon") == (
-        "SEQ2SEQ_START_TIMEOUT=soon is not a number of seconds"
+@pytest.mark.parametrize("seconds", ["soon", "", "nan", "inf", "1e20", "-5"])
+def test_a_timeout_that_is_no_number_of_seconds_is_refused(monkeypatch, seconds):
+    assert meet(monkeypatch, 1, 0, SEQ2SEQ_START_TIMEOUT=seconds) == (
+        f"SEQ2SEQ_START_TIMEOUT={seconds} is not a number of seconds from 0 to 1,000,000,000"
     )
+
+
+@pytest.mark.parametrize(("name", "value"), [("RANK", ""), ("LOCAL_RANK", "-1"), ("WORLD_SIZE", "two")])
+def test_a_variable_that_is_no_number_is_refused(monkeypatch, name, value):
+    told = meet(monkeypatch, 1, 0, **{name: value})
+    assert told == f"{name}={value!r} is not a number from 0; use torchrun or srun, or unset WORLD_SIZE"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.dataset.prepare import prepare
 from seq2seq.errors import ConfigError, TranslationError
 from seq2seq.evaluation.scores import report
-from seq2seq.training import metrics
+from seq2seq.training import metrics, processes
 from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
 from seq2seq.training.selection import average_checkpoints, candidates
 from seq2seq.training.validation import Validation, translate_store
@@ -124,6 +124,18 @@ def test_a_page_that_cannot_be_written_costs_a_warning(finished, tmp_path, caplo
     assert (run_dir / "summary.txt").is_file()
     assert "report.html was not made (" in caplog.text
     assert f"try again with: python -m seq2seq report {run_dir}" in caplog.text
+
+
+def test_a_finished_run_that_goes_on_is_finished_again_at_its_new_end_only(finished, tmp_path):
+    shutil.copytree(finished[0].run_dir, tmp_path / "run")
+    config = dataclasses.replace(finished[0], run_dir=str(tmp_path / "run"))
+    config.trainer = dataclasses.replace(config.trainer, max_epochs=7)
+    run = RunDirectory(tmp_path / "run")
+    with pytest.raises(TrainingInterrupted):
+        train_with(config, SignalAt(50), resume=True)  # of 56 steps; it had 48
+    assert not (tmp_path / "run/selection.json").exists() and not (tmp_path / "run/scores.json").exists()
+    train_with(config, resume=True)
+    assert run.is_scored and run.selection().step == 56
 
 
 def test_scores_are_those_of_sacrebleu_on_the_files(finished, corpus):
@@ -383,7 +395,16 @@ def test_ctrl_c_saves_and_says_how_to_go_on(corpus, tmp_path):
     assert not list((tmp_path / "run").rglob("*.tmp"))
 
 
-def test_a_second_interrupt_stops_at_once(corpus, tmp_path):
+def test_a_second_interrupt_stops_at_once(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "GRACE_S", 0)
     config = tiny_config(corpus, tmp_path / "run")
     with pytest.raises(StoppedAtOnce):
         train_with(config, SignalAt(3, signal.SIGINT), SignalAt(3, signal.SIGINT))
+
+
+def test_a_double_ctrl_c_is_one_and_says_what_another_one_does(corpus, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(processes, "GRACE_S", 60)  # the machine may have other work meanwhile
+    with pytest.raises(TrainingInterrupted):
+        train_with(tiny_config(corpus, tmp_path / "run"), SignalAt(3, signal.SIGINT), SignalAt(3, signal.SIGINT))
+    assert checkpoint(tmp_path / "run")["global_step"] == 3
+    assert capfd.readouterr().err.count("finishing the step and saving; Ctrl-C again stops at once\n") == 1

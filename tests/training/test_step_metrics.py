@@ -1,3 +1,4 @@
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,19 @@ from seq2seq.dataset.batches import Step, collate
 from seq2seq.training import metrics
 from seq2seq.training.metrics import Counters
 from tests.training.test_module import make_module
+from tests.training.tiny_runs import tiny_config, train_with, values_of
+
+
+def test_the_loss_of_bf16_has_more_than_two_digits(corpus: Path, tmp_path: Path) -> None:
+    changes = {
+        "trainer.precision": "bf16-true",
+        "trainer.max_steps": 3,
+        "trainer.log_every_n_steps": 1,
+        "data.test": [],
+    }
+    train_with(tiny_config(corpus, tmp_path / "run", changes))
+    losses = torch.tensor(list(values_of(tmp_path / "run", "train/loss").values()))
+    assert (losses.bfloat16() != losses).any()
 
 
 def test_the_speed_is_that_of_all_processes_and_the_padding_that_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,13 @@ def wrong(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_a_student_learns_from_probabilities_alone(device: str, trained_run: Path, wrong: Path, tmp_path: Path) -> None:
     """With this text and without a teacher, no word can be learned."""
-    keys = {"teacher": str(trained_run), "optim.teacher_share": 1.0, "data.test": None, "data.max_sentence_tokens": 40}
+    keys = {
+        "teacher": str(trained_run),
+        "optim.teacher_share": 1.0,
+        "data.test": None,
+        "data.max_sentence_tokens": 40,
+        "model.max_length": 48,
+    }
     free = {"trainer.max_rollbacks": 0}  # the loss of this text rises while its translations get better
     train_with(tiny_config(wrong, tmp_path / "run", STUDENT | keys | free | {"trainer.accelerator": device}))
     student, teacher = TrainedModel.read(tmp_path / "run"), TrainedModel.read(trained_run)
@@ -46,7 +52,13 @@ def test_a_student_learns_from_probabilities_alone(device: str, trained_run: Pat
 
 def test_it_is_no_part_of_the_run(trained_run: Path, wrong: Path, tmp_path: Path) -> None:
     """Stopped and continued, the weights are the same; the file has one model, and the teacher is as it was."""
-    ends = {"trainer.max_epochs": 0, "trainer.max_steps": 4, "data.test": None, "data.max_sentence_tokens": 40}
+    ends = {
+        "trainer.max_epochs": 0,
+        "trainer.max_steps": 4,
+        "data.test": None,
+        "data.max_sentence_tokens": 40,
+        "model.max_length": 48,
+    }
     changes = STUDENT | ends | {"teacher": str(trained_run)}
     train_with(tiny_config(wrong, tmp_path / "unbroken", changes))
     train_in_parts(tiny_config(wrong, tmp_path / "stopped", changes), 2)
@@ -62,7 +74,7 @@ def test_its_factors_are_those_of_the_model_in_half_precision_too(tmp_path: Path
     run = write_run(tmp_path / "run", model_content())  # which was trained with dropout
     found = TrainedModel.read(run)
     assert found.config.model.dropout > 0
-    teacher = Teacher.read(str(run), found.tokenizer, found.config.data)
+    teacher = Teacher.read(str(run), found.tokenizer, found.config)
     src, tgt = (torch.tensor(found.tokenizer.encode([text])) for text in ("ba bi fo.", "Bas bis fos."))
     batch = Batch(src, tgt[:, :-1], tgt[:, 1:], tgt.size(1) - 1)
     expected = found.build().eval()(batch.src, batch.tgt_in)
@@ -98,8 +110,10 @@ def test_words_that_do_not_go_with_it(
 def test_a_model_that_cannot_teach(trained_run: Path) -> None:
     found, other = TrainedModel.read(trained_run), model_content()
     with pytest.raises(ConfigError, match=r"has other subwords than this run; name a model that has its tokenizer"):
-        Teacher.read(str(trained_run), Tokenizer(other.tokenizer), found.config.data)
+        Teacher.read(str(trained_run), Tokenizer(other.tokenizer), found.config)
     with pytest.raises(ConfigError, match=r"translates fr to en, and this run de to en"):
-        Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, src_lang="de"))
-    with pytest.raises(ConfigError, match=r"reads 47 tokens, .* add data.max_sentence_tokens=47$"):
-        Teacher.read(str(trained_run), found.tokenizer, replace(found.config.data, max_sentence_tokens=48))
+        data = replace(found.config.data, src_lang="de")
+        Teacher.read(str(trained_run), found.tokenizer, replace(found.config, data=data))
+    model = replace(found.config.model, max_length=49)
+    with pytest.raises(ConfigError, match=r"reads 48 tokens at once, and this run 49; add model.max_length=48$"):
+        Teacher.read(str(trained_run), found.tokenizer, replace(found.config, model=model))

@@ -21,7 +21,7 @@ from seq2seq.config import DecodingConfig
 from seq2seq.cores import n_cores
 from seq2seq.decoding import Hypothesis, length_limit, length_penalty, min_length
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError
-from seq2seq.memory import room_on
+from seq2seq.memory import no_room_on, telling_out_of_memory
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.translation.engines import Engine, Needs, Sentence
 from seq2seq.translation.options import EngineOptions
@@ -259,7 +259,7 @@ def load(
     try:
         if name == "cuda" and gpu >= n_gpus:  # CTranslate2 would report it like damaged weights
             raise ValueError(f"it sees {n_gpus} CUDA devices")
-        with room_on(f"the GPU {gpu}"):
+        with telling_out_of_memory(no_room_on(f"the GPU {gpu}")):
             translator = ctranslate2.Translator(
                 str(weights),
                 device=name,

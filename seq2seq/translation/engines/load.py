@@ -12,7 +12,7 @@ from seq2seq.config.checks import MOST_AT_ONCE
 from seq2seq.cores import n_cores
 from seq2seq.errors import CheckpointError, ConfigError, TokenizerError, TranslationError
 from seq2seq.hardware import multiplies_bf16
-from seq2seq.memory import available_memory, room_on
+from seq2seq.memory import available_memory, no_room_on, telling_out_of_memory
 from seq2seq.translation.engines import Engine
 from seq2seq.translation.engines.ctranslate2 import load
 from seq2seq.translation.options import ATTENTIONS, ENGINES, EngineOptions
@@ -190,7 +190,7 @@ def _device(name: str, local_rank: int) -> "torch.device":
         name = f"cuda:{local_rank % torch.cuda.device_count()}"
     try:
         device = torch.device(name)
-        with room_on(name):
+        with telling_out_of_memory(no_room_on(name)):
             torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # the latter from torch built without CUDA
         raise TranslationError(

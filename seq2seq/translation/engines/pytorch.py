@@ -19,7 +19,7 @@ from seq2seq.decoding.constraints import forbid_special
 from seq2seq.decoding.search import pad_sources, search
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import speed_up_gpu
-from seq2seq.memory import room_on
+from seq2seq.memory import no_room_on, telling_out_of_memory
 from seq2seq.model.attention import SelfAttention
 from seq2seq.model.layers import FeedForward
 from seq2seq.model.transformer import Transformer
@@ -65,7 +65,7 @@ class PyTorchEngine:
         if precision == "float16" and device.type == "cpu":
             raise ConfigError("precision=float16 needs a GPU; on a CPU use precision=bfloat16, float32 or auto")
         self.shares = shares_of(weights, len(models))
-        with room_on(str(device)):
+        with telling_out_of_memory(no_room_on(str(device))):
             self.models = [model.to(device).eval() for model in models]
         for model in self.models:
             join_products(model)

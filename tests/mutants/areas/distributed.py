@@ -149,8 +149,8 @@ MUTANTS = [
     Mutant(
         fault="a run whose other process was killed is to be started again, though it has saved",
         file="seq2seq/training/launch.py",
-        text='lambda: _going_on(run) if run.has_checkpoints else "start the run again"',
-        becomes='lambda: "start the run again"',
+        text="lambda: _going_on(config) if run.has_checkpoints else again",
+        becomes="lambda: again",
         tests=["tests/training/test_two_ranks.py"],
     ),
     Mutant(
@@ -175,10 +175,10 @@ MUTANTS = [
         tests=["tests/training/test_processes.py::test_a_process_that_failed_has_said_why_and_its_status_is_kept"],
     ),
     Mutant(
-        fault="a run does not notice that the process that started it is gone",
-        file="seq2seq/training/processes.py",
+        fault="a command does not notice that the process that started it is gone",
+        file="seq2seq/exit_status.py",
         text="    os.kill(os.getpid(), signal.SIGTERM)\n",
         becomes="",
-        tests=["tests/training/test_processes.py::test_a_process_ends_with_the_one_that_started_it"],
+        tests=["tests/test_exit_status.py::test_a_command_ends_with_the_one_that_started_it"],
     ),
 ]

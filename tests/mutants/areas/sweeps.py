@@ -52,7 +52,7 @@ MUTANTS = [
     Mutant(
         fault="a search that goes on draws the same values again",
         file="seq2seq/sweeps/search.py",
-        text="seed=self.space.seed * 100_003 + n_begun",
+        text="seed=(self.space.seed * 100_003 + n_begun) % 2**32",
         becomes="seed=self.space.seed",
         tests=[f"{SEARCH}::test_what_is_drawn_depends_on_the_seed_and_the_number_of_a_trial_alone"],
     ),
