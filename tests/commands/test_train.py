@@ -27,4 +27,4 @@ def test_help_fits_a_screen_and_its_commands_work(capsys: pytest.CaptureFixture[
     runs = [words for words in commands if not {"-m", "resume=RUN_DIR"} & set(words)]
     assert len(runs) == 4
     for words in runs:
-        assert seq2seq.config([word for word in words if word != "--estimate"]).data.src_lang
+        assert seq2seq.config([word for word in words if not word.startswith(("--estimate", "hours="))]).data.src_lang

@@ -14,6 +14,7 @@ from filelock import FileLock
 from seq2seq.config import CleanConfig, TokenizerConfig
 from seq2seq.corpus.compression import open_binary
 from seq2seq.corpus.hashes import file_sha256
+from seq2seq.corpus.named import library
 from seq2seq.dataset import prepare as prepare_module
 from seq2seq.dataset.prepare import prepare
 from seq2seq.dataset.store import PairStore
@@ -30,7 +31,7 @@ def test_a_second_run_opens_the_cache(config, caplog, monkeypatch):
 
     monkeypatch.setattr(prepare_module, "write_store", not_again)
     monkeypatch.setattr(Tokenizer, "train", not_again)
-    monkeypatch.setattr(prepare_module, "FileLock", not_again)  # a whole cache may be read-only
+    monkeypatch.setattr(prepare_module, "locked", not_again)  # a whole cache may be read-only
     again = prepare(config)
     assert again.report == first.report
     assert again.train.manifest == first.train.manifest
@@ -194,7 +195,7 @@ def test_who_wants_what_another_one_is_preparing_waits_for_it(config, caplog, mo
         assert waits.wait(60)
         return train(*args)
 
-    monkeypatch.setattr(prepare_module, "FileLock", Lock)
+    monkeypatch.setattr(library, "FileLock", Lock)
     monkeypatch.setattr(Tokenizer, "train", train_while_another_one_waits)
     prepare(config)
     second.join()

@@ -46,6 +46,7 @@ class Forked:
         os.environ.clear()
         os.environ.update(env, IS_JOB="1")
         exit_status._is_watching = False  # whatever signals are for the parent
+        exit_status.end_with_parent()  # as a program does
         GlobalHydra.instance().clear()  # so is what Hydra is doing there
         _train(command[command.index("train") + 1 :] if "train" in command else command[2:])
 

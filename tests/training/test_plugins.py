@@ -159,12 +159,12 @@ def test_a_wrong_name_is_one_sentence(tmp_path: Path, words: list[str], told: st
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["a b", "$(reboot)", "", ".mine", "\x1b[2J"])
 def test_the_command_that_goes_on_names_the_plugins() -> None:
     going_on = _going_on(RunConfig(run_dir="out", plugins=["mine", "yours"]))
     assert going_on.endswith("train.py resume=out 'plugins=[mine,yours]'")
 
 
+@pytest.mark.parametrize("name", ["a b", "$(reboot)", "", ".mine", "\x1b[2J"])
 def test_a_stored_name_that_could_do_harm_in_a_shell_is_not_repeated_as_a_remedy(name: str) -> None:
     stored = dataclasses.asdict(ENDING) | {"plugins": [name]}
     stored["model"]["positions"] = "weighted"

@@ -111,8 +111,8 @@ def test_a_model_that_cannot_teach(trained_run: Path) -> None:
     found, other = TrainedModel.read(trained_run), model_content()
     with pytest.raises(ConfigError, match=r"has other subwords than this run; name a model that has its tokenizer"):
         Teacher.read(str(trained_run), Tokenizer(other.tokenizer), found.config)
+    data = replace(found.config.data, src_lang="de")
     with pytest.raises(ConfigError, match=r"translates fr to en, and this run de to en"):
-        data = replace(found.config.data, src_lang="de")
         Teacher.read(str(trained_run), found.tokenizer, replace(found.config, data=data))
     model = replace(found.config.model, max_length=49)
     with pytest.raises(ConfigError, match=r"reads 48 tokens at once, and this run 49; add model.max_length=48$"):
