@@ -82,7 +82,7 @@ class Counters(pl.Callback):
         metrics["train/perplexity"] = math.exp(min(self.loss, 100.0))
         if (resident := resident_memory()) is not None:
             metrics["train/process_memory_gb"] = resident / 1e9
-        if torch.cuda.is_available():
+        if module.device.type == "cuda":
             metrics["train/device_memory_gb"] = torch.cuda.max_memory_allocated() / 1e9
         self.log_row(module, metrics)
         self._forget_steps()

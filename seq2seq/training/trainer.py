@@ -58,20 +58,24 @@ def n_devices(config: TrainerConfig, machine: Machine, ranks: Ranks) -> int:
     """On each machine, as the processes were started. The configuration may leave it out, and may not contradict it.
 
     Raises:
-        ConfigError: it asks for other numbers.
+        ConfigError: it asks for other numbers, or for more GPUs than there are.
     """
-    n_here = ranks.n_on_machine
-    if n_here and not config.devices and config.n_nodes == 1:
-        return n_here
-    n = n_ranks(config, machine)
-    if n != ranks.world_size or n_here not in (0, n // config.n_nodes):
+    n_here, n = ranks.n_on_machine, n_ranks(config, machine)
+    is_told = config.devices or config.n_nodes > 1 or not n_here
+    if is_told and (n != ranks.world_size or n_here not in (0, n // config.n_nodes)):
         on_each = f", {n_here} on each machine" if n_here else ""
         raise ConfigError(
             f"trainer.devices={config.devices} and trainer.n_nodes={config.n_nodes} ask for {n} processes, and "
             f"{ranks.world_size} were started{on_each}; set trainer.devices to their number on each machine, and "
             "trainer.n_nodes to the number of machines, or leave both out"
         )
-    return n // config.n_nodes
+    per_node: int = n // config.n_nodes if is_told else n_here
+    if machine.accelerator == "cuda" and per_node > (n_gpus := torch.cuda.device_count()):
+        raise ConfigError(
+            f"{per_node} processes of a machine need as many GPUs, and this one sees {n_gpus}; lower trainer.devices, "
+            "or let each see all GPUs of its machine (CUDA_VISIBLE_DEVICES, --gpus-per-node)"
+        )
+    return per_node
 
 
 def n_ranks(config: TrainerConfig, machine: Machine) -> int:

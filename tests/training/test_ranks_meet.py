@@ -61,6 +61,16 @@ def test_numbers_that_were_left_out_are_those_of_the_launcher(corpus, tmp_path, 
         n_devices(config, Machine("cpu", "32-true"), ranks)
 
 
+def test_more_processes_than_gpus_are_refused_in_all_of_them(corpus, tmp_path, monkeypatch):
+    config = tiny_config(corpus, tmp_path / "run").trainer
+    for name, value in {**SLURM, "SLURM_NTASKS": "900", "SLURM_NTASKS_PER_NODE": "900"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(
+        ConfigError, match=r"^900 processes of a machine need as many GPUs, and this one sees \d; lower"
+    ):
+        n_devices(config, Machine("cuda", "32-true"), Ranks(0, 900, SLURMEnvironment(auto_requeue=False)))
+
+
 def meet(monkeypatch, port: int, rank: int, **variables: str) -> str:
     """What a process is told that looks for another one, which never comes."""
     place = {"RANK": rank, "LOCAL_RANK": 0, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
