@@ -9,7 +9,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -27,23 +26,29 @@ def main(argv: Sequence[str] | None = None) -> None:
         SystemExit: always after an error, with a status of `exit_status`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in READ_BY_HYDRA:
-        _do(partial(_module(words[0]).run, words[1:]), is_program=argv is None)
-        return
-    args = _parsed(build_parser(), words)
-    _do(partial(args.run, args), is_program=argv is None)
+
+    def work() -> int | None:
+        if words and words[0] in READ_BY_HYDRA:
+            return _module(words[0]).run(words[1:])
+        args = _parsed(build_parser(), words)
+        return args.run(args)
+
+    _do(work, is_program=argv is None)
 
 
 def front_door(command: str, argv: Sequence[str] | None = None, prog: str | None = None) -> None:
     """Run one command for a script of its own: `train.py` or `translate.py`."""
     words = list(sys.argv[1:] if argv is None else argv)
-    module = _module(command)
-    if not hasattr(module, "add_options"):
-        _do(partial(module.run, words), is_program=argv is None)
-        return
-    parser = Parser(prog=prog or f"seq2seq {command}")
-    module.add_options(parser)
-    _do(partial(module.run, _parsed(parser, words)), is_program=argv is None)
+
+    def work() -> int | None:
+        module = _module(command)
+        if not hasattr(module, "add_options"):
+            return module.run(words)
+        parser = Parser(prog=prog or f"seq2seq {command}")
+        module.add_options(parser)
+        return module.run(_parsed(parser, words))
+
+    _do(work, is_program=argv is None)
 
 
 def command_names() -> list[str]:

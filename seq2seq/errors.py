@@ -86,7 +86,9 @@ def packages_needed() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name in ("", "seq2seq"):
             raise
+        if name.startswith("_"):  # a part of Python itself, such as _lzma
+            raise ConfigError(f"this Python was built without {name}; take another one") from error
         raise ConfigError(
-            f"the package {name} is not installed; training, scores and PyTorch need, in a clone of seq2seq: "
-            "pip install -e '.[train]'"
+            f"the package {name} is not installed; switch on the environment that has it (. .venv/bin/activate), or "
+            "install it, in a clone of seq2seq: pip install -e '.[train]'"
         ) from error

@@ -84,15 +84,18 @@ def regular(path: Path) -> Path:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, *, sweeps: bool = True) -> Iterator[BinaryIO]:
     """A file that appears under its name only when it is whole and on disk. Missing folders are made.
 
     Until then it is beside its target, as `.NAME.*.tmp`: a rename from another file system (such as /tmp) would be a
     copy. If the block raises, or a signal does, nothing is left. What a killed process left goes with the next write of
     the same name. A link stays a link, and the file that it names is replaced.
+
+    Args:
+        sweeps: remove that first. In a folder of very many files, to look for it takes long.
     """
     path = regular(Path(os.path.realpath(path)))
-    with _Unfinished(path, _make_file) as unfinished:
+    with _Unfinished(path, _make_file, sweeps=sweeps) as unfinished:
         with unfinished.open("wb") as file:
             yield file
             file.flush()
@@ -185,9 +188,10 @@ class _Unfinished:
     target can tell what a killed process left from what another process is writing now.
     """
 
-    def __init__(self, target: Path, make: Callable[[Path], None]) -> None:
+    def __init__(self, target: Path, make: Callable[[Path], None], *, sweeps: bool = True) -> None:
         self._target = target
         self._make = make
+        self._sweeps = sweeps
         # Chosen before anything exists: whenever a signal comes, the name to remove is known.
         self._path = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         self._lock: int | None = None
@@ -197,7 +201,8 @@ class _Unfinished:
         atexit.register(self._remove)  # a signal may end this block before `__exit__` has begun
         try:
             self._target.parent.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(self._target)
+            if self._sweeps:
+                _remove_leftovers(self._target)
             while not self._path.exists():  # again if another process took it for a leftover before it was locked
                 self._make(self._path)
                 self._lock = _lock(self._path, wait=True)

@@ -134,7 +134,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the message; if an option is misspelt, with the nearest one instead."""
-        flags = _FLAG.findall(self.full_help())
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
         names = [word.partition("=")[0] for word in self.words if word.startswith("--") and word != "--"]
         unknown = [name for name in names if not any(known.startswith(name) for known in flags)]
         if unknown and "arguments" in message:  # unknown ones, or one that is required and misspelt
@@ -147,9 +147,6 @@ class _HelpAll(argparse.Action):
         assert isinstance(parser, Parser)
         print(parser.full_help(), end="")
         parser.exit()
-
-
-_FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
 def _nearest(name: str, names: Iterable[str], otherwise: str) -> str:

@@ -89,3 +89,11 @@ def test_a_shell_that_asks_gets_what_could_come_next(
     environment = os.environ | asked | {"_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
     subprocess.run([sys.executable, *program], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     assert sorted(answer.read_text().split()) == expected
+
+
+@pytest.mark.parametrize(("package", "told"), [("regex", "is not installed; switch on"), ("_lzma", "built without")])
+def test_a_package_that_is_missing_is_one_sentence_for_each_command(package: str, told: str) -> None:
+    program = f"import sys; sys.modules[{package!r}] = None; from seq2seq.cli import main; main(['score', '-', 'x'])"
+    done = subprocess.run([sys.executable, "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: ") and told in done.stderr

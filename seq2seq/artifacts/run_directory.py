@@ -457,7 +457,7 @@ class RunDirectory:
             raise RunError(f"{file}: is not JSON, so it is damaged; restore or delete it") from error
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def _parsed(text: str) -> Any:
     """The content of a YAML file, which takes 30 ms, and is asked for again and again."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

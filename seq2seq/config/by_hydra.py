@@ -4,7 +4,9 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,9 +61,10 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
             option, _, folder = word.partition("=")
             if option in ("--config-dir", "-cd"):
                 checked_folder(Path(folder or following), "--config-dir")
-        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(
-            task if is_sweep else do  # launchers send the task of a sweep to other processes
-        )()
+        with _help_unread():
+            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="train")(
+                task if is_sweep else do  # launchers send the task of a sweep to other processes
+            )()
     except Exception as error:
         raise_if_stopped()
         if isinstance(error, (HydraException, OmegaConfBaseException)):
@@ -76,6 +79,20 @@ def with_hydra(words: Sequence[str], task: Callable[["DictConfig"], Any]) -> Non
         sys.argv = argv
     if failures:
         raise failures[0]
+
+
+@contextmanager
+def _help_unread() -> Iterator[None]:
+    """From Python 3.14 on, argparse looks into the help of an option at once, and Hydra has one that is no text yet."""
+    name = "_check_help"
+    if not hasattr(ArgumentParser, name):
+        yield
+        return
+    setattr(ArgumentParser, name, lambda *_: None)
+    try:
+        yield
+    finally:
+        delattr(ArgumentParser, name)  # what it inherits is there again
 
 
 def job_of(cfg: "DictConfig") -> "Composed":

@@ -188,7 +188,7 @@ def _sentence(record: Any, key: str, where: str) -> str:
             f"{where}: expected an object with a string under {key!r}, found {repr(record)[:60]}; "
             "correct the line, or data.src_lang and data.tgt_lang"
         )
-    if "\n" in text or "\r" in text:
+    if "\n" in text:
         raise CorpusError(f"{where}: the text under {key!r} has a line break; a sentence is one line, remove it")
     if not _is_unicode(text):
         raise CorpusError(f"{where}: the text under {key!r} has half a surrogate pair; replace that \\u escape")

@@ -364,7 +364,11 @@ def _report(corpus: _Corpus, tokenizer: Tokenizer, stores: Mapping[str, PairStor
             if n_long:  # without them the scores would be of another text
                 raise CorpusError(
                     f"{name}: {n_long:,} pairs have a side of more than {longest} tokens, which the model cannot take; "
-                    f"raise model.max_length={config.model.max_length}, or split those lines into sentences"
+                    + (
+                        "leave data.robustness out, and name the augmentations that fit (docs/robustness.md)"
+                        if name in added
+                        else f"raise model.max_length={config.model.max_length}, or split those lines into sentences"
+                    )
                 )
         if name not in added:
             report[name] = split

@@ -49,6 +49,7 @@ _OFFSETS = {  # for each column, the file that says where each sequence of its v
 }
 _HASHED = ("src", "pair")
 _PROGRESS_S = 10.0
+_LEAST_MAPPED = 1 << 20  # bytes; smaller files are read, since each map keeps a file open
 
 EncodeAll = Callable[[Encoder, Iterator[Text]], Generator[Block, None, None]]
 logger = logging.getLogger(__name__)
@@ -213,8 +214,10 @@ class PairStore:
 
     def _map(self, name: str, dtype: str) -> NDArray[Any]:
         path = self.directory / name
-        if path.stat().st_size == 0:  # mmap refuses empty files
-            return np.zeros(0, dtype=dtype)
+        if path.stat().st_size < _LEAST_MAPPED:
+            values = np.fromfile(path, dtype=dtype)
+            values.flags.writeable = False
+            return values
         # Indexing an np.memmap is four times slower than indexing a plain array around the same pages.
         return np.asarray(np.memmap(path, dtype=dtype, mode="r"))
 

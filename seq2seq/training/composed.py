@@ -55,6 +55,11 @@ def run_of(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | No
 
 def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
     run_dir = Path(job.cfg.resume)
+    if names_run_dir(job) and Path(job.cfg.run_dir).absolute() != run_dir.absolute():
+        raise ConfigError(
+            f"run_dir={job.cfg.run_dir}: a resumed run stays in its directory; resume a copy of {run_dir}, or begin "
+            f"another run with its weights: finetune={run_dir}"
+        )
     checkpoint = resumable(RunDirectory(run_dir))
     overrides = [override for override in _overrides(job) if not override.startswith("resume=")]
     with _telling_keys():

@@ -5,6 +5,7 @@ import errno
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from multiprocessing import current_process
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,14 +45,15 @@ def launch(job: Composed, words: Sequence[str], ranks: "Ranks | None") -> None:
         if job.cfg.hours:
             job, words = _with_recipe(job, words, ranks.world_size if ranks else 0)
         config, place, checkpoint = run_of(job)
-        check_environment(config.logger)
-        with quick_imports():
-            from seq2seq.training.trainer import n_ranks, set_up_machine
-        n = n_ranks(config.trainer, set_up_machine(config.trainer)) if ranks is None else 1
-        if n > 1:
-            _start(n, config, job, words)
-        else:
-            _train(config, place, checkpoint, ranks)
+        with _leaving_nothing(config):
+            check_environment(config.logger)
+            with quick_imports():
+                from seq2seq.training.trainer import n_ranks, set_up_machine
+            n = n_ranks(config.trainer, set_up_machine(config.trainer)) if ranks is None else 1
+            if n > 1:
+                _start(n, config, job, words)
+            else:
+                _train(config, place, checkpoint, ranks)
     except Exception as error:
         _leave_reason(job, error)
         raise
@@ -87,9 +89,8 @@ def _start(n: int, config: RunConfig, job: Composed, words: Sequence[str]) -> No
         note(f"{n} GPUs train together, each with batch.max_tokens in a step; trainer.devices=1 takes one of them")
     run = RunDirectory(Path(config.run_dir))
     place = [] if job.cfg.resume else [path_word("run_dir", run.path)]  # otherwise they would look at the clock again
-    with _leaving_nothing(run):
-        again = "start the run again"
-        start_processes(n, [*words, *place], lambda: _going_on(config) if run.has_checkpoints else again)
+    again = "start the run again"
+    start_processes(n, [*words, *place], lambda: _going_on(config) if run.has_checkpoints else again)
 
 
 def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint | None, ranks: "Ranks | None") -> None:
@@ -112,24 +113,30 @@ def train_in_process(
     """Do a run in the process of a program or a notebook; see `seq2seq.train`."""
     from seq2seq.config.compose import composed
 
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
+        raise ConfigError(
+            "processes that prepare text import this program, and it trains as it is imported; put what it does below "
+            "if __name__ == '__main__':"
+        )
     with composed(words, config_dir) as job:
         if job.cfg.hours:
             job, _ = _with_recipe(job, words, 1)
         config, place, checkpoint = run_of(job)
-    check_environment(config.logger)
 
     from seq2seq.training.ranks import leaving_group
     from seq2seq.training.run import train
     from seq2seq.training.trainer import n_ranks, set_up_machine
 
-    if (n := n_ranks(config.trainer, set_up_machine(config.trainer))) > 1:
-        raise ConfigError(
-            f"trainer.devices={config.trainer.devices} takes {n} processes, and a program is only one; set "
-            "trainer.devices=1, or give the words to train.py"
-        )
     run = RunDirectory(Path(config.run_dir))
+    going_on = f"go on with seq2seq.train([{f'resume={run.path}'!r}])"
     try:
-        with _ending(run, f"go on with seq2seq.train([{f'resume={run.path}'!r}])"), leaving_group():
+        with _leaving_nothing(config), _ending(run, going_on), leaving_group():
+            check_environment(config.logger)
+            if (n := n_ranks(config.trainer, set_up_machine(config.trainer))) > 1:
+                raise ConfigError(
+                    f"trainer.devices={config.trainer.devices} takes {n} processes, and a program is only one; set "
+                    "trainer.devices=1, or give the words to train.py"
+                )
             return train(config, checkpoint, callbacks, sweep=place)
     except _Stopped as stopped:
         # `except Exception` of a program does not take a Ctrl-C, or the stop button of a notebook, for an error.
@@ -163,8 +170,7 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
         UserError: the disk is full, or memory ran out.
     """
     try:
-        with _leaving_nothing(run):
-            yield
+        yield
     except TrainingInterrupted as told:
         raise _Stopped(f"stopped and saved; {going_on}", told.signum) from None
     except (KeyboardInterrupt, StoppedAtOnce, SystemExit) as error:
@@ -192,13 +198,13 @@ def _ending(run: RunDirectory, going_on: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _leaving_nothing(run: RunDirectory) -> Iterator[None]:
+def _leaving_nothing(config: RunConfig) -> Iterator[None]:
     """At the end of the block, remove the directory of a run that was refused: only then is it empty."""
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            run.path.rmdir()
+            Path(config.run_dir).rmdir()
 
 
 def _going_on(config: RunConfig) -> str:

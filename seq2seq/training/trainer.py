@@ -17,6 +17,7 @@ from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from seq2seq.artifacts.checkpoint import write_checkpoint
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.config.trainer import FSDP
+from seq2seq.cores import n_cores
 from seq2seq.dataset.batches import Step
 from seq2seq.errors import ConfigError
 from seq2seq.hardware import accelerator_of, give_back_holes, precision_of, speed_up_cpu, speed_up_gpu
@@ -47,8 +48,9 @@ def set_up_machine(config: TrainerConfig) -> Machine:
     accelerator = accelerator_of(config)
     if accelerator == "cpu":
         speed_up_cpu()
-        if config.threads:
-            torch.set_num_threads(config.threads)
+        n_threads = torch.get_num_threads()
+        if (wanted := config.threads or min(n_threads, n_cores())) != n_threads:  # a container may have fewer cores
+            torch.set_num_threads(wanted)
     elif accelerator == "cuda":
         speed_up_gpu()
     return Machine(accelerator, precision_of(config, accelerator))

@@ -26,6 +26,7 @@ from seq2seq.dataset.store import PairStore
 from seq2seq.decoding.search import decode_ids
 from seq2seq.evaluation.scores import VALID_METRICS, Score, Scoring, corpus_scores
 from seq2seq.evaluation.sentences import sentence_chrf
+from seq2seq.masking import masked
 from seq2seq.model.transformer import Transformer
 from seq2seq.tokenizer import Tokenizer
 from seq2seq.training.loss import smoothed_cross_entropy
@@ -76,7 +77,7 @@ def spread(n_all: int, n: int) -> list[int]:
 
 
 def _path(source: SourceSpec) -> str:
-    return source.src if isinstance(source, SourceFiles) else source.path
+    return masked(source.src if isinstance(source, SourceFiles) else source.path)
 
 
 class Sample(NamedTuple):

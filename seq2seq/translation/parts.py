@@ -100,7 +100,7 @@ class Parts:
         if self._is_gone():  # nobody who makes the same translation joins it without this block
             raise self._of_another_text()
         path = self.folder / _name(block)
-        with reporting(path), atomic_file(path) as file:
+        with reporting(path), atomic_file(path, sweeps=False) as file:  # the folder itself goes in the end
             content = json.dumps(counts).encode() + b"\n" + _compressed(text.encode(), compression_of(self.output))
             file.write(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
         _unlock(self._file, _FIRST_BLOCK + block.number)
@@ -111,8 +111,8 @@ class Parts:
 
     def are_free(self) -> bool:
         """Wait while others make parts. False: all are whole; True: one is free, since its process has ended."""
-        n_looks = 0
-        while not self._is_gone() and (missing := self.missing()):
+        n_looks, missing = 0, self.missing()
+        while not self._is_gone() and missing:
             for number in missing:
                 if self._takes(number):
                     _unlock(self._file, _FIRST_BLOCK + number)
@@ -122,6 +122,7 @@ class Parts:
                 note(f"waiting for {len(missing)} parts that other processes make in {self.folder}")
             raise_if_stopped()
             time.sleep(min(0.1 * n_looks, _LONGEST_WAIT_S))
+            missing = [number for number in missing if not (self.folder / self.names[number]).exists()]
         return False
 
     def join(self) -> Counter[str] | None:

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -137,26 +137,28 @@ class TranslationRequest:
         writes_to_terminal = self.output is None and sys.stdout.isatty()
         return not self.is_quiet and not self.is_dialogue and not writes_to_terminal and sys.stderr.isatty()
 
-    def pieces(self, replaced: set[int]) -> Iterator[Piece]:
-        """The input in pieces, each with its texts. The numbers of lines that were not UTF-8 are added to `replaced`.
+    def pieces(self, on_replaced: Callable[[int], None] | None = None) -> Iterator[Piece]:
+        """The input in pieces, each with its texts.
 
+        Args:
+            on_replaced: called with the number of each line that is not UTF-8.
         Raises:
             TranslationError: the input does not have the form.
         """
         name = "stdin" if self.input is None else str(self.input)
-        return read_pieces(self._read(replaced), name, self.input_form, self.input_field)
+        return read_pieces(self._read(on_replaced), name, self.input_form, self.input_field)
 
     def lines_of(self, path: Path) -> Iterator[str]:
         """The lines of one of `parallel_files`, or of the glossary."""
         return read_lines(to_read(path))
 
-    def _read(self, replaced: set[int]) -> Iterator[str]:
+    def _read(self, on_replaced: Callable[[int], None] | None) -> Iterator[str]:
         file: Path | BinaryIO = sys.stdin.buffer
         if self.input is not None and open_descriptor(self.input) != 0:
             file = self.input
         elif self.is_live:  # Python cannot end while a thread waits for a line of sys.stdin
             file = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-        return read_lines(file, self.errors, replaced.add, is_exact=True)
+        return read_lines(file, self.errors, on_replaced, is_exact=True)
 
     def parallel_files(self) -> list[tuple[str, Path]]:
         """Option and path of each file whose line n belongs to line n of the input."""
@@ -201,7 +203,7 @@ def check_lines(request: TranslationRequest) -> int | None:
     """
     if request.input_form != "lines":  # which has no parallel files
         is_file = request.input is not None and request.input.is_file()
-        return sum(len(piece.texts) for piece in request.pieces(set())) if is_file else None
+        return sum(len(piece.texts) for piece in request.pieces()) if is_file else None
     n_lines = _n_lines(request.input, request.errors)
     for option, path in request.parallel_files():
         n_other = _n_lines(path)

@@ -81,9 +81,9 @@ class _Work:
             request.is_quiet,
             request.shows_progress,
             "translated" if request.score is None else "scored",
-            has_glossary=bool(request.options.terms),
+            has_glossary=bool(request.options.terms) and request.shard is None,  # another share may have its terms
         )
-        self._replaced: set[int] = set()  # lines that are not UTF-8
+        self._n_replaced, self._last_replaced = 0, 0  # lines that are not UTF-8, and the number of the last one
 
     def write(self) -> list[str]:
         """Write to a stream. Returns the translations, if they are to be scored, since it cannot be read again."""
@@ -144,7 +144,7 @@ class _Work:
         return list(texts(read_lines(output), self.request.form, self.request.options.alignment))
 
     def _report(self, total: Counter[str] | None = None) -> None:
-        self.watch.counts["not UTF-8"] = len(self._replaced)
+        self.watch.counts["not UTF-8"] = self._n_replaced
         self.watch.report(total)
 
     @property
@@ -164,13 +164,17 @@ class _Work:
     def _pieces(self) -> Iterator[Piece]:
         """The pieces of the input, each with the line that goes with it."""
         request = self.request
-        pieces = request.pieces(self._replaced)
+        pieces = request.pieces(self._count_replaced)
         path = request.prefixes or request.score
         if path is None:
             return pieces
         option = "--prefix" if request.prefixes else "--score"
         complaint = f"{option} does not have as many lines as the input; line n must belong to line n of the input"
         return beside(pieces, request.lines_of(path), complaint)
+
+    def _count_replaced(self, number: int) -> None:
+        if number > self._last_replaced:  # else the text is read once more
+            self._n_replaced, self._last_replaced = self._n_replaced + 1, number
 
     def _flow(
         self, blocks: Iterable[Block | None], parts: Parts | None = None

@@ -175,7 +175,7 @@ class Stream:
         source = line.reading.source.text
         n_tgt_tokens = [len(each.hypotheses[rank].tokens) for each, rank in zip(found, best.ranks, strict=True)]
         suspicions = findings(source, text, sum(n_src_tokens), sum(n_tgt_tokens))
-        suspicions += self.demands.missing(source, text)
+        suspicions += self.demands.missing(line.reading.original, text)  # in which terms were looked for
         suspicions += unknown(line.reading.foreign)
         longest = max(n_src_tokens)
         if self.longest_seen is not None and longest > self.longest_seen:

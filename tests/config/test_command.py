@@ -1,5 +1,6 @@
 """Words of a command as a shell hands them on, and what the configuration has of them."""
 
+import argparse
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seq2seq.cli import front_door
 from seq2seq.config import RunConfig, compose
 from seq2seq.config.by_hydra import job_of, with_hydra
 from seq2seq.config.command import Composed, readable
@@ -91,3 +93,21 @@ def test_a_tilde_is_the_home_of_the_user_in_the_paths_of_runs_and_models(monkeyp
 def test_a_word_that_is_not_utf_8_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^data.dir=donn\\udce9es is not UTF-8; rename it$"):
         composed(["experiment=demo", "data.dir=donn\udce9es"])
+
+
+def test_a_python_that_reads_the_help_of_each_option_can_train(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Python 3.14 does."""
+    container = next(each for each in argparse.ArgumentParser.__mro__ if "add_argument" in vars(each))
+    add = vars(container)["add_argument"]
+
+    def add_argument(self: Any, *names: Any, **options: Any) -> Any:
+        action = add(self, *names, **options)
+        self._check_help(action)
+        return action
+
+    monkeypatch.setattr(container, "_check_help", lambda self, action: "%" in (action.help or ""), raising=False)
+    monkeypatch.setattr(container, "add_argument", add_argument)
+    front_door("train", ["experiment=demo", "--cfg", "job"])
+    assert "name: demo" in capsys.readouterr().out

@@ -201,6 +201,11 @@ def test_a_line_that_is_no_pair_is_named(tmp_path, line, problem):
     assert refused(Source("jsonl", (path,), ("fr", "en"))).startswith(f":2: {problem}")
 
 
+def test_a_sentence_of_json_may_have_what_one_of_a_plain_file_may(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"fr": "a\\rb", "en": "b"}\n')
+    assert list(read_pairs(Source("jsonl", (path,), ("fr", "en")))) == [("a\rb", "b")]
+
+
 @pytest.mark.parametrize("kinds", ["upper", "typos,emoji", "join,numbers", "stop,join3"])
 def test_a_source_augmented_rows_reads_as_the_command_writes_it(tmp_path, kinds):
     src = write(tmp_path / "a.fr", "Il pleut.\nÇa va, Léa ?\n\nOui.\n")

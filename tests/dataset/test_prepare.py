@@ -148,6 +148,10 @@ def test_held_out_pairs_that_the_model_cannot_hold_are_an_error(config, corpus):
     write_split(corpus, "test", [("a " * 31, "b"), ("a", "b")])
     with pytest.raises(CorpusError, match=r"test/test: 1 pairs .* more than 29 tokens.*raise model.max_length=30"):
         prepare(config)
+    write_split(corpus, "test", [("a " * 12, "b"), ("a", "b")] * 3)
+    config.data.robustness = True
+    with pytest.raises(CorpusError, match=r"test/test/\w+: .* more than 29 tokens.*; leave data.robustness out, and"):
+        prepare(config)
 
 
 def test_the_tokenizer_learns_from_both_sides_of_the_training_text_and_from_no_other(config):

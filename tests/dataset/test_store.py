@@ -4,6 +4,7 @@ import random
 import re
 from collections import Counter
 from itertools import repeat
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -234,3 +235,11 @@ def test_a_directory_without_a_whole_manifest_is_no_store(store, old, new, probl
     expected = rf"store is not a whole store \({problem}\); delete it, and prepare the corpus again"
     with pytest.raises(CorpusError, match=expected):
         PairStore.open(store.directory)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="nothing counts the open files")
+def test_a_small_store_keeps_no_file_open(tmp_path, tokenizer):
+    write_store(tmp_path / "store", [iter([("a b", "c")])], tokenizer, keep_text=True)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    store = PairStore.open(tmp_path / "store")
+    assert len(store) == 1 and len([*Path("/proc/self/fd").iterdir()]) == before

@@ -29,8 +29,8 @@ def interrupted(cli: Callable[..., tuple[int, str, str]], n_lines: int, *options
     """Exit status and stderr of a translation that is stopped when it asks for more than so many lines."""
     pieces = TranslationRequest.pieces
 
-    def some(request: TranslationRequest, replaced: set[int]) -> Iterator[Piece]:
-        yield from islice(pieces(request, replaced), n_lines)
+    def some(request: TranslationRequest, on_replaced: Callable[[int], None] | None = None) -> Iterator[Piece]:
+        yield from islice(pieces(request, on_replaced), n_lines)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:

@@ -3,11 +3,13 @@
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import seq2seq
 from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
@@ -68,6 +70,15 @@ def test_no_two_runs_get_the_same_fresh_directory(tmp_path: Path) -> None:
         made = list(pool.map(lambda _: fresh_directory(tmp_path / "runs/now"), range(8)))
     assert {path.name for path in made} == {"now", *(f"now-{number}" for number in range(2, 9))}
     assert all(path.is_dir() for path in made)
+
+
+def test_a_run_that_is_refused_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_MODE", "sometimes")
+    for work in (seq2seq.train, lambda words: train_here(*words)):
+        with suppress(ConfigError):
+            work(["experiment=demo", "logger=wandb"])  # whose directory is of this moment
+        assert not [*tmp_path.rglob("*_*")]
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ def test_domains_are_tags_and_sources_without_one_have_their_own_name():
 def test_sources_of_one_name_are_told_apart_by_their_paths():
     sources = parse_sources("data.valid", ["a/valid", {"src": "b/valid.fr", "tgt": "b/valid.en"}])
     assert Domains.of(sources, [1, 1]).names == ["a/valid", "b/valid.fr"]
+    sources = parse_sources("data.valid", [f"https://ann:S3cret@host/{name}/valid.tsv" for name in "ab"])
+    assert "S3cret" not in str(Domains.of(sources, [1, 1]).names)
 
 
 @pytest.mark.parametrize(

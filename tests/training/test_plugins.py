@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 from collections.abc import Iterator
+from multiprocessing import current_process
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,12 @@ def test_a_wrong_name_is_one_sentence(tmp_path: Path, words: list[str], told: st
     with pytest.raises((ConfigError, PluginError), match=told) as refused:
         seq2seq.config(["experiment=demo", *words])
     assert "\n" not in str(refused.value)
+
+
+def test_a_program_that_a_process_of_its_own_imports_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(ConfigError, match=r"put what it does below if __name__ == '__main__':$"):
+        seq2seq.train(["experiment=demo"])
 
 
 def test_the_command_that_goes_on_names_the_plugins() -> None:

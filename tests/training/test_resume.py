@@ -251,6 +251,7 @@ def test_the_command_that_resumes(corpus, tmp_path, own_signals, caplog):
     assert "trainer.max_steps: 5 from here on, 3 before" in caplog.text
     assert "error: model.dropout cannot change when a run is resumed" in refusal(*words, "model.dropout=0.5")
     assert "error: resume= names no run; " in refusal("resume=")
+    assert "a resumed run stays in its directory; resume a copy" in refusal(f"resume={run_dir}", "run_dir=elsewhere")
     # An unquoted YAML 1.1 reader takes 10:00:00:00 for a number in base 60.
     done = command(f"resume={run_dir}", "trainer.max_steps=14", "trainer.max_time=10:00:00:00")
     assert done.returncode == 0, done.stderr

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from seq2seq import files
 from seq2seq.corpus.compression import open_binary
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import exit_status
@@ -543,3 +544,12 @@ def test_a_command_that_reads_on_while_the_output_is_joined_leaves_no_folder(tmp
             assert list(late.unmade(read(first))) == []
         assert late.join() is None
     assert list(tmp_path.iterdir()) == [output]
+
+
+def test_a_block_is_kept_without_a_look_at_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the time of each would grow with their number."""
+    with open_parts(tmp_path / "out", {}) as parts:
+        monkeypatch.setattr(files, "_remove_leftovers", None)
+        for block in filter(None, parts.unmade(blocks(LINES))):
+            put(parts, block)
+        assert not parts.missing()

@@ -97,6 +97,11 @@ def test_a_term_in_another_word_is_missing(trained: Translator) -> None:
     assert ("missing" in kinds(found)) == (re.search(r"\bBa\b", found.text) is None)
 
 
+def test_terms_of_a_headline_are_looked_for_in_its_capitals(trained: Translator) -> None:
+    (found,) = trained.translate(["DA BA BE BI BO"], terms={"BE": "xyzzy" * 20}, beam_size=2, normalize="always")
+    assert found.translated_as == "Da ba be bi bo" and "missing" in kinds(found)
+
+
 def test_numbers_that_are_lost_are_found(trained: Translator) -> None:
     (lost,) = trained.translate(["Ba be 12 bi."], keep=["numbers"])
     assert "12" not in lost.text and kinds(lost) == ["missing"]

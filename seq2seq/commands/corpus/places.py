@@ -47,5 +47,8 @@ def library_of(args: argparse.Namespace, *, is_offline: bool = False) -> "Librar
     languages = getattr(args, "languages", ["fr", "en"])
     if languages[0] == languages[1]:
         raise ConfigError(f"--languages {' '.join(languages)}: name two languages")
-    config = DataConfig(cache_dir=args.cache_dir, shared_cache=args.shared_cache, catalogue=args.catalogue)
+    src, tgt = languages
+    config = DataConfig(
+        src_lang=src, tgt_lang=tgt, cache_dir=args.cache_dir, shared_cache=args.shared_cache, catalogue=args.catalogue
+    )
     return Library.of(config, is_offline=is_offline)

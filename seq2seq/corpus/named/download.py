@@ -181,7 +181,9 @@ def _check_status(answer: requests.Response, url: str) -> None:
 def _explained(url: str, error: Exception, content: Path, patience: Patience) -> Exception:
     """What a failed request means for people."""
     match error:
-        case requests.exceptions.ProxyError():
+        case requests.exceptions.InvalidSchema() if "SOCKS" in str(error):
+            return CorpusError(f"{url}: the proxy is of SOCKS; pip install 'requests[socks]', or unset $ALL_PROXY")
+        case requests.exceptions.ProxyError() | requests.exceptions.InvalidProxyURL():
             return CorpusError(
                 f"{url}: the proxy does not let this through ({_reason(error)}); correct or unset $HTTPS_PROXY, "
                 "$HTTP_PROXY or $ALL_PROXY, or name this host in $NO_PROXY"

@@ -74,6 +74,7 @@ class Library:
         corpora: those of the catalogue, by name.
         shared: as `root`, of a shared cache.
         is_offline: nothing is fetched.
+        languages: that are wanted.
     """
 
     root: Path
@@ -81,6 +82,7 @@ class Library:
     shared: Path | None = None
     is_offline: bool = False
     patience: Patience = field(default_factory=Patience)
+    languages: tuple[str, str] = ("fr", "en")
 
     @classmethod
     def of(cls, config: DataConfig, *, is_offline: bool = False) -> "Library":
@@ -95,6 +97,7 @@ class Library:
             corpora=read_catalogue(expanded(own) if own else None),
             shared=expanded(shared).absolute() / "corpora" if shared else None,
             is_offline=is_offline or config.offline or os.environ.get(_OFFLINE, "0") not in ("", "0"),
+            languages=(config.src_lang, config.tgt_lang),
         )
 
     @property
@@ -199,10 +202,11 @@ class Library:
             CorpusError: nothing may be fetched.
         """
         if self.is_offline:
+            (src, tgt), are_usual = self.languages, set(self.languages) == {"fr", "en"}
             raise CorpusError(
                 f"{corpus}: not in {' or '.join(map(str, self.roots))}, and it is not fetched (data.offline, "
                 f"${_OFFLINE}, or a command that never fetches); where there is a network, run: "
-                f"python -m seq2seq corpus get {corpus}"
+                f"python -m seq2seq corpus get {corpus}{'' if are_usual else f' --languages {src} {tgt}'}"
             )
 
     # --- what is made of downloads ---

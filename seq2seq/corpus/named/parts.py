@@ -1,5 +1,6 @@
 """`corpus:NAME/PART`: files made of downloads, by the recipe of the catalogue."""
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -70,6 +71,9 @@ def _from_archive(library: Library, corpus: Corpus, part: str, texts: Mapping[st
                 for member in members:
                     with (raw / member).open("rb") as text:
                         shutil.copyfileobj(text, joined)
+                        if not compression_of(raw / member) and text.tell():
+                            text.seek(-1, os.SEEK_END)
+                            joined.write(b"" if text.read() == b"\n" else b"\n")  # or two lines would be one
         shutil.rmtree(raw)
 
     # Sorted: the same folder for both directions.

@@ -60,7 +60,7 @@ def in_sentence_case(text: str, style: Style, count_pieces: CountPieces, src_lan
     characters = list(text)
     for number, match in enumerate(LETTER_ROW.finditer(text)):
         word = _word(text, match, style, count_pieces, src_lang)
-        if number == 0 and not any(map(str.isalnum, text[: match.start()])):
+        if number == 0 and word != match[0] and not any(map(str.isalnum, text[: match.start()])):  # else it is a name
             word = _upper(word[:1]) + word[1:]
         characters[match.start() : match.end()] = word
     return "".join(characters)
@@ -75,7 +75,8 @@ def given_back(text: str, style: Style, source: str, unchanged: Sequence[str] = 
     styled = _upper(text) if style == "capitals" else _title(text, source)
     words = set(_BARE_WORD.findall(source))
     spans = [match.span() for match in _BARE_WORD.finditer(text) if match[0] in words]
-    spans += [match.span() for phrase in unchanged for match in re.finditer(re.escape(phrase), text)]
+    whole = [rf"(?<!\w){regex.escape(phrase)}(?!\w)" for phrase in unchanged]
+    spans += [match.span() for pattern in whole for match in regex.finditer(pattern, text)]
     for start, end in spans:
         styled = styled[:start] + text[start:end] + styled[end:]
     return styled

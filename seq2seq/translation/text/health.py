@@ -70,7 +70,8 @@ def findings(source: str, translation: str, n_source_tokens: int, n_target_token
 def _is_copied(source: str, translation: str) -> bool:
     src, tgt = (composed(text.casefold()) for text in (source, translation))
     words = split_words(src)
-    if sum(word.isalpha() and word not in tgt for word in words) > 0.1 * len(words):
+    known = {*map(bare, split_words(tgt))}
+    if sum(word.isalpha() and word not in known for word in words) > 0.1 * len(words):
         return False  # as most are not: it takes a moment to see
     # Names, numbers and addresses are the same in both languages; sentences have words without capitals.
     if sum(LETTER_ROW.fullmatch(word) is not None and word == word.lower() for word in split_words(source)) < 3:

@@ -6,8 +6,10 @@ import shutil
 import socket
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
+import requests
 
 from seq2seq.corpus.named.download import OtherBytes, Patience, download
 from seq2seq.errors import CorpusError
@@ -131,6 +133,22 @@ def test_without_a_network_one_sentence_says_so(tmp_path: Path) -> None:
 def test_a_proxy_that_refuses_is_named(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", server.url)  # which knows no CONNECT
     with pytest.raises(CorpusError, match=r"the proxy does not let this through \(.*501.*\); correct or unset \$HTTPS"):
+        download("https://example.invalid/a.gz", tmp_path, title="a.gz", patience=IMPATIENT)
+
+
+@pytest.mark.parametrize(
+    ("proxy", "told"),
+    [("socks5://127.0.0.1:9", r"the proxy is of SOCKS; pip install 'requests\[socks\]', or"), ("http://", "the proxy")],
+)
+def test_a_proxy_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str, told: str
+) -> None:
+    def without_pysocks(*_: object, **__: object) -> NoReturn:
+        raise requests.exceptions.InvalidSchema("Missing dependencies for SOCKS support.")
+
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setattr(requests.adapters, "SOCKSProxyManager", without_pysocks)
+    with pytest.raises(CorpusError, match=told):
         download("https://example.invalid/a.gz", tmp_path, title="a.gz", patience=IMPATIENT)
 
 

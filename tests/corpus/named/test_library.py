@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,8 @@ def test_offline_names_the_command_that_fetches(server: Server, tmp_path: Path) 
         f"mine: not in {tmp_path / 'cache/corpora'}, and it is not fetched (data.offline, $SEQ2SEQ_OFFLINE, or a "
         "command that never fetches); where there is a network, run: python -m seq2seq corpus get mine"
     )
+    with pytest.raises(CorpusError, match=r"corpus get mine --languages de en$"):
+        replace(offline, languages=("de", "en")).download(wanted, "mine")
     path = library_of(tmp_path).download(wanted, "mine")
     assert offline.download(wanted, "mine") == path
 

@@ -27,6 +27,7 @@ def count_pieces(word: str) -> int:
         ("en", "THE PLAN B WITH LOUIS XIV AND MP3 4X4", "The plan B with louis XIV and MP3 4X4"),
         ("en", "THE U.S.A. PLAN, THE HAT OF J. R. R. TOLKIEN", "The U.S.A. plan, the hat of J. R. R. tolkien"),
         ("fr", "2 HOMMES ET LE CHAT", "2 hommes et le chat"),
+        ("en", "iPhone 15 IN A HAT", "iPhone 15 in a hat"),
         ("de", "DIE STRAẞE IST LANG", "Die straße ist lang"),
         ("el", "Ο ΔΡΌΜΟΣ ΤΗΣ ΠΌΛΗΣ", "Ο δρόμος της πόλης"),
         ("ru", "БОЛЬШО\u0301Й ДОМ, Я И ОН", "Большо\u0301й дом, я и он"),
@@ -66,6 +67,7 @@ def test_headlines_are_found(text: str, styles: list[str]) -> None:
     [
         ("capitals", "", "Two men, été, straße.", "TWO MEN, ÉTÉ, STRAẞE."),
         ("capitals", "", "Call the advocate general.", "CALL THE advocate general."),
+        ("capitals", "", "Two advocate generals.", "TWO ADVOCATE GENERALS."),
         ("title", "Deux Hommes Et Un Chat", "two men and a cat.", "Two Men And A Cat."),
         ("title", "Deux Hommes et un Chat", "two horses and a (brown) donkey", "Two Horses and a (Brown) Donkey"),
         (
