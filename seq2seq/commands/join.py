@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from seq2seq.corpus.reader import read_lines
-    from seq2seq.errors import TranslationError
+    from seq2seq.errors import TranslationError, command
     from seq2seq.evaluation.scores import Scoring
     from seq2seq.exit_status import note
     from seq2seq.translation.parts import join
@@ -35,8 +35,15 @@ def run(args: argparse.Namespace) -> None:
     for path in args.reference:
         if not path.is_file():
             raise TranslationError(f"--reference {path}: no such file")
+    n_references = {path: sum(1 for _ in read_lines(path)) for path in args.reference}  # can they be read?
     n_parts, n_lines, settings = join(args.output, is_to_score=bool(args.reference))
     note(f"joined {n_parts} parts, {n_lines:,} lines: {args.output}")
+    for path, n in n_references.items():
+        if n != n_lines:
+            score = command("score", args.output, "--reference", path)
+            raise TranslationError(
+                f"--reference {path} has {n:,} lines, and not {n_lines:,}; correct it, then: {score}"
+            )
     if args.reference:
         hypotheses = list(texts(read_lines(args.output), settings["form"], settings["alignment"]))
         scoring = Scoring(settings["language"])

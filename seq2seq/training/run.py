@@ -280,9 +280,10 @@ def _explained(
 ) -> BaseException:
     what = " ".join(str(error).split())[:200]
     if is_out_of_memory(error):
+        again = f" and continue with resume={run.path}" if run.has_checkpoints else ""
         return RunError(
-            f"memory ran out ({what or type(error).__name__}); end other programs and continue with resume={run.path}, "
-            "or start a new run with a lower batch.max_tokens"
+            f"memory ran out ({what or type(error).__name__}); end other programs{again}, or start a new run with a "
+            "lower batch.max_tokens"
         )
     is_of_state = isinstance(error, (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError))
     if resumed and is_of_state and not module.has_begun:

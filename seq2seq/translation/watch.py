@@ -94,7 +94,7 @@ class Watch:
         others = f"; {n_others:,} more by other processes or an earlier run" if n_others else ""
         self.say(f"{self.verb} {own['lines']:,} lines in {elapsed_s:.1f} s ({rate:.1f} lines/s){others}")
         if total["split"]:
-            self.say(f"lines of several sentences, which were split and joined again: {total['split']:,}")
+            self.say(f"lines that were split and joined again: {total['split']:,}")
         if total["changed"]:
             kinds = _kinds(total, _CHANGE)
             self.say(f"lines that were read as training had them, see --normalize: {total['changed']:,} ({kinds})")

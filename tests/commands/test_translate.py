@@ -60,7 +60,7 @@ def test_lines_of_several_sentences_are_split_as_asked_for(trained: Cli) -> None
     for split in ((), ("--split", "auto"), ("--split", "always")):
         status, out, err = trained(*split, stdin=f"{line}\n")
         assert (status, out) == (0, "  ".join(apart) + "\n")
-        assert "lines of several sentences, which were split and joined again: 1" in err
+        assert "lines that were split and joined again: 1" in err
     for choice, parts in (("auto", ["Ba be bi.", "Fo fa di."]), ("never", None)):  # short enough to be read together
         (record,) = map(json.loads, trained.lines("Ba be bi. Fo fa di.", "--split", choice, "--json"))
         assert record.get("parts") == parts

@@ -18,7 +18,7 @@ def test_texts_of_several_sentences_are_counted(trained: Cli) -> None:
     for text, is_told in ((one, False), (two, True), (f"{one}\n{two}", True)):
         status, _, err = trained("--form", "jsonl", "--field", "t", stdin=f"{text}\n")
         assert status == 0, err
-        assert ("which were split and joined again: 1\n" in err) == is_told
+        assert ("that were split and joined again: 1\n" in err) == is_told
 
 
 def test_a_document_stays_a_document(trained: Cli) -> None:

@@ -102,6 +102,13 @@ def test_what_is_not_there_cannot_be_joined(tmp_path: Path) -> None:
     )
 
 
+def test_a_reference_of_another_length_is_told_with_what_scores_then(trained: Cli, tmp_path: Path) -> None:
+    shard(trained, "1/1", "--input", write(tmp_path / "in"), "--output", tmp_path / "out")
+    status, err = joined(tmp_path / "out", "--reference", write(tmp_path / "known", "Un.\n"))
+    assert status == 2 and (tmp_path / "out").exists()
+    assert "has 1 lines, not " in err and f"correct it, then: python -m seq2seq score {tmp_path}/out" in err
+
+
 @pytest.mark.parametrize("reference", [TEXT, "医生看见米饭。\n" * TEXT.count("\n")], ids=["French", "Chinese"])
 def test_a_joined_text_is_scored_as_by_translate(trained: Cli, tmp_path: Path, reference: str) -> None:
     """With the language of the model, whatever script the reference has."""
@@ -110,6 +117,9 @@ def test_a_joined_text_is_scored_as_by_translate(trained: Cli, tmp_path: Path, r
     shard(trained, "1/1", *given, "--output", tmp_path / "out")
     status, _, expected = trained(*given, "--output", tmp_path / "one", "--reference", known)
     assert status == 0
+    (tmp_path / "latin").write_bytes("été\n".encode("latin-1"))
+    assert "latin:1" in joined(tmp_path / "out", "--reference", tmp_path / "latin")[1]
+    assert not (tmp_path / "out").exists()
     status, err = joined(tmp_path / "out", "--reference", known)
     assert status == 0
     assert err.splitlines()[1:] == expected.splitlines()[-3:] and "tok:13a" in err

@@ -102,5 +102,5 @@ def test_lines_in_parts_are_counted_at_the_end_and_what_was_done_is_named(
     clock.now_s += 2
     watching.report()
     assert capsys.readouterr().err == (
-        "scored 4 lines in 2.0 s (2.0 lines/s)\nlines of several sentences, which were split and joined again: 2\n"
+        "scored 4 lines in 2.0 s (2.0 lines/s)\nlines that were split and joined again: 2\n"
     )

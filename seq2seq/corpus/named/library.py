@@ -182,11 +182,11 @@ class Library:
         size, digest = content.stat().st_size, file_sha256(content)
         found = f"{address} has {readable_size(size)} with the SHA-256 {digest[:12]}…"
         if wanted.sha256 and digest != wanted.sha256:
-            raise OtherBytes(f"{found}, and the catalogue says {wanted.sha256[:12]}…")
+            raise OtherBytes(f"{found}, and {wanted.sha256[:12]}… was promised")
         if wanted.size and size != wanted.size:
-            raise OtherBytes(f"{found}, and the catalogue says {wanted.size:,} bytes instead of {size:,}")
+            raise OtherBytes(f"{found}, and {wanted.size:,} bytes were promised instead of {size:,}")
         if wanted.md5 and file_md5(content) != wanted.md5:
-            raise OtherBytes(f"{found}, and not the MD5 {wanted.md5[:12]}… that sacreBLEU knows")
+            raise OtherBytes(f"{found}, and not the MD5 {wanted.md5[:12]}… that was promised")
         facts = {"url": wanted.shown, "from": masked(address), "size": size, "sha256": digest, "time": _now()}
         write_json(begun / _DOWNLOAD, {"corpus": corpus, **facts})
         (begun / "state.json").unlink()

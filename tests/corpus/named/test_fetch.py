@@ -217,7 +217,7 @@ def test_addresses_of_one_file_of_two_and_of_a_prefix(server: Server, tmp_path: 
         (source,) = fetched(settings(tmp_path), value)
         assert list(read_pairs(source)) == PAIRS, value
     wrong = "0" * 64
-    with pytest.raises(CorpusError, match="the catalogue says 000000000000"):
+    with pytest.raises(CorpusError, match="and 000000000000… was promised"):
         fetched(settings(tmp_path), f"{server.url}/a.tsv.gz#sha256={wrong}")
 
 

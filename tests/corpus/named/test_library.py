@@ -45,7 +45,7 @@ def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Pat
     with pytest.raises(CorpusError) as caught:
         library.download(wanted, "mine")
     assert str(caught.value).startswith(f"mine: cannot fetch a.tsv.gz: {server.url}{PATH} has 0 kB with the SHA-")
-    assert f"and the catalogue says {wanted.sha256[:12]}…" in str(caught.value)
+    assert f"and {wanted.sha256[:12]}… was promised" in str(caught.value)
     assert str(caught.value).endswith("or set data.dir to a directory that has the files")
     assert not library.kept() and not [*library.root.glob("partial/*")]
     server.files[PATH] = TEXT
@@ -158,7 +158,7 @@ def test_a_damaged_download_is_fetched_again(server: Server, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("known", "message"),
-    [({"md5": "0" * 32}, "and not the MD5 0000"), ({"size": 20_000}, "says 20,000 bytes instead of 16,000")],
+    [({"md5": "0" * 32}, "and not the MD5 0000"), ({"size": 20_000}, "20,000 bytes were promised instead of 16,000")],
 )
 def test_the_md5_and_the_size_are_compared(server: Server, tmp_path: Path, known: dict[str, Any], message: str) -> None:
     server.files[PATH] = TEXT
