@@ -41,9 +41,7 @@ def run(args: argparse.Namespace) -> None:
     for path, n in n_references.items():
         if n != n_lines:
             score = command("score", args.output, "--reference", path)
-            raise TranslationError(
-                f"--reference {path} has {n:,} lines, and not {n_lines:,}; correct it, then: {score}"
-            )
+            raise TranslationError(f"--reference {path} has {n:,} lines, not {n_lines:,}; correct it, then: {score}")
     if args.reference:
         hypotheses = list(texts(read_lines(args.output), settings["form"], settings["alignment"]))
         scoring = Scoring(settings["language"])

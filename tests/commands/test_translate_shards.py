@@ -106,7 +106,8 @@ def test_a_reference_of_another_length_is_told_with_what_scores_then(trained: Cl
     shard(trained, "1/1", "--input", write(tmp_path / "in"), "--output", tmp_path / "out")
     status, err = joined(tmp_path / "out", "--reference", write(tmp_path / "known", "Un.\n"))
     assert status == 2 and (tmp_path / "out").exists()
-    assert "has 1 lines, not " in err and f"correct it, then: python -m seq2seq score {tmp_path}/out" in err
+    assert "has 1 lines, not " in err, err
+    assert f"correct it, then: python -m seq2seq score {tmp_path}/out" in err
 
 
 @pytest.mark.parametrize("reference", [TEXT, "医生看见米饭。\n" * TEXT.count("\n")], ids=["French", "Chinese"])
