@@ -39,6 +39,7 @@ class _Line(NamedTuple):
     parts: list[Part]  # of what is translated
     terms: list[list[str]]  # what the glossary wants in the translation of each part
     sentences: list[Sentence]  # the parts as token ids
+    has_prefix: bool  # whether its translation is to begin with something
 
     def given_back(self, text: str, index: int) -> str:
         """The translation of a part with the looks of the line: its end mark, and a headline if the part was one."""
@@ -100,7 +101,11 @@ class Stream:
             for source, prefix, required, is_aligned in zip(sources, prefixes, phrases, are_aligned, strict=True)
         ]
         lengths = [max(len(sentence.source), len(sentence.prefix)) for sentence in sentences]
-        return Work(sentences, lengths, partial(self._finished, _Line(reading, parts, terms, sentences)))
+        return Work(
+            sentences,
+            lengths,
+            partial(self._finished, _Line(reading, parts, terms, sentences, bool(own_prefix.strip()))),
+        )
 
     def _reading(self, line: str, prefix: str) -> Reading:
         # A translation begins with its prefix letter by letter, so no headline is made of it.
@@ -128,7 +133,7 @@ class Stream:
     def _finished(self, line: _Line, found: Sequence[Found]) -> Translation:
         reading = line.reading
         if not line.parts:
-            return self._untranslated(reading)
+            return self._untranslated(reading, line.has_prefix)
         n_src_tokens = [len(sentence.source) - len(self.tag_ids) for sentence in line.sentences]
         hypotheses = [each.hypotheses for each in found]
         combinations = (
@@ -155,14 +160,15 @@ class Stream:
             n_terms=sum(map(len, line.terms)),
         )
 
-    def _untranslated(self, reading: Reading) -> Translation:
+    def _untranslated(self, reading: Reading, has_prefix: bool) -> Translation:
         """A line without anything to translate. If it has things that are kept, it comes out as it was."""
-        line, changes = reading.line, reading.changes
+        line, changes, suspicions = reading.line, reading.changes, list[Finding]()
+        if has_prefix:
+            suspicions.append(Finding("untranslated", "nothing of the line is translated, so its prefix is left out"))
         if not reading.items:
-            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(line))
+            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(line) + suspicions)
         text = line.translate(LINE_ENDS)
         pairs = [(word, word) for word in range(len(split_words(text)))] if self.options.alignment else None
-        suspicions = []
         if reading.foreign:
             message = f"nothing of the line is translated, since training had no such letters ({reading.foreign[0]!r})"
             suspicions.append(Finding("untranslated", message))

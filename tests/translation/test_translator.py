@@ -95,6 +95,12 @@ def test_prefixes_that_do_not_fit_are_refused(translator: Translator) -> None:
         translator.translate(SENTENCES[:2], SHORT, prefixes=["", "Un chat " * 40])
 
 
+def test_a_prefix_of_a_line_that_is_not_translated_is_told(translator: Translator) -> None:
+    found = translator.translate(["https://a.org", "https://a.org", ""], SHORT, prefixes=["Le", "", "Le"])
+    told = ["so its prefix is left out" in str(each.findings) for each in found]
+    assert told == [True, False, True]
+
+
 def test_an_error_of_the_caller_s_own_lines_is_not_taken_for_one_of_prefixes(translator: Translator) -> None:
     def lines() -> Iterator[str]:
         yield "Oui !"
