@@ -113,6 +113,9 @@ class DataConfig:
         for name in self.tags:
             if not re.fullmatch(r"[a-z0-9_-]+", name):
                 yield f"data.train: the tag {name!r} is not made of a-z, 0-9, _ and - alone; rename it"
+
+    def problems_of_training(self) -> Iterator[str]:
+        """What is wrong unless the run takes its tags from another model."""
         test_sources = [source for sources in self.tests.values() for source in sources]
         for split, sources in (("valid", self.valid_sources), ("test", test_sources)):
             if unknown := sorted(_tags(sources) - set(self.tags)):

@@ -79,6 +79,8 @@ class RunConfig:
         if self.teacher and self.optim.loss not in LOSSES:
             yield f"optim.loss={self.optim.loss} knows no teacher; leave teacher= or the loss out"
         yield from self.data.clean.problems_of_training()
+        if not (self.finetune or self.teacher):
+            yield from self.data.problems_of_training()
 
     @property
     def _has_tags(self) -> bool:

@@ -288,12 +288,6 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
         ),
         ({"data": {"train": {"source": "a", "tag": ""}}}, "data.train: the tag '' is not made of"),
         (
-            {"data": {"train": ["a", TAGGED], "valid": ["a", {"source": "a", "tag": "law"}]}},
-            "data.valid has the tag 'law', and data.train has 9-b_c; a model knows the tags of its training text only",
-        ),
-        ({"data": {"test": TAGGED}}, "data.test has the tag '9-b_c', and data.train has no tags;"),
-        ({"data": {"test": {"news": ["a", TAGGED]}}}, "data.test has the tag '9-b_c'"),
-        (
             {"data": {"max_sentence_tokens": 1023, "train": TAGGED}},
             "data.max_sentence_tokens=1023 lets in sentences beyond model.max_length=1024 (two more tokens tag and end",
         ),
@@ -317,6 +311,25 @@ def test_unknown_keys_and_wrong_types_are_named(sections, message):
 def test_values_that_cannot_work_are_refused(sections, message):
     lines = problems(trainer={"max_steps": 5} | sections.pop("trainer", {}), **sections)
     assert len(lines) == 1 and lines[0].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"train": ["a", TAGGED], "valid": ["a", {"source": "a", "tag": "law"}]},
+            "data.valid has the tag 'law', and data.train has 9-b_c; a model knows the tags of its training text only",
+        ),
+        ({"test": TAGGED}, "data.test has the tag '9-b_c', and data.train has no tags;"),
+        ({"test": {"news": ["a", TAGGED]}}, "data.test has the tag '9-b_c'"),
+    ],
+)
+def test_a_tag_that_training_does_not_have_is_refused_unless_another_model_has_it(data, message):
+    sections = {"trainer": {"max_steps": 5}, "data": data}
+    with pytest.raises(ConfigError) as refused:
+        read_config(OmegaConf.create(sections))
+    assert str(refused.value).startswith(message)
+    read_config(OmegaConf.create(sections | {"finetune": "general"}))
 
 
 def test_a_least_length_as_high_as_the_limit_is_no_contradiction():
