@@ -188,8 +188,10 @@ def test_an_exported_model_is_translated_with_the_packages_of_the_extra_ctransla
     assert {"ctranslate2", "numpy", "omegaconf", "sentencepiece"} <= used <= may
 
 
-SENTENCE = "the package {} is not installed; training, scores and PyTorch need, in a clone of seq2seq: "
-SENTENCE += "pip install -e '.[train]'\n"
+SENTENCE = (
+    "the package {} is not installed; switch on the environment that has it (. .venv/bin/activate), or install it, "
+)
+SENTENCE += "in a clone of seq2seq: pip install -e '.[train]'\n"
 
 
 def ended_without(package: str, code: str, *words: object) -> subprocess.CompletedProcess[str]:

@@ -129,7 +129,7 @@ class RunsOut(pl.Callback):
 def test_memory_that_runs_out_elsewhere_ends_the_run_with_a_sentence(corpus: Path, tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     with pytest.raises(
-        RunError, match=f"^memory ran out .CUDA out of memory.*; end other .* continue with resume={run_dir}"
+        RunError, match=r"^memory ran out .CUDA out of memory.*; end other programs, or start a new run"
     ):
         train_with(tiny_config(corpus, run_dir), RunsOut())
 
