@@ -23,9 +23,11 @@ def draw(runs: Sequence[RunDirectory], output: Path) -> None:
         RunError: a directory holds no run, or none has logged anything.
     """
     found = {run: read_curves(run) for run in runs}
-    drawn = [run for run in runs if found[run]] or [run for run in runs if drawn_curves(run)]
+    drawn = [run for run in runs if found[run]]
+    if not drawn:
+        drawn_curves(runs[0])  # which says so
     for run in runs:
-        if run not in drawn:
+        if not found[run]:
             note(f"{run.path} has no metrics yet, and is left out")
     groups = [[each.run for each in recipe.runs] for recipe in recipes([read_run(run, run.path.name) for run in drawn])]
     with style.panels(len(_PANELS)) as (figure, axes):
