@@ -137,7 +137,7 @@ distclean: clean  ## also remove .venv; keep runs/
 
 # The environment. A stamp appears only after pip has finished. While something is being installed, the file
 # .venv/unfinished holds the process id of the make that does it; where that make is gone, its install was cut
-# off and .venv is made anew.
+# off and .venv is made anew. So it is if that make had the number of this one, as each first process of a container.
 
 $(VENV)/runtime.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(call install,.[train],what training and translating need)
@@ -152,8 +152,7 @@ define install
 @(set -C; echo $$PPID > $(VENV)/unfinished) 2>/dev/null || { \
 	echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
 @PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) PIP_DISABLE_PIP_VERSION_CHECK=1 \
-	$(BIN)/python -m pip install -qq --no-input -e '$(1)'
-@rm $(VENV)/unfinished
+	$(BIN)/python -m pip install -qq --no-input -e '$(1)'; status=$$?; rm $(VENV)/unfinished; exit $$status
 @touch $@
 endef
 
@@ -169,7 +168,8 @@ ifneq ($(wildcard $(VENV)/unfinished),)
 .PHONY: $(BIN)/python
 endif
 $(BIN)/python:
-	@! kill -0 "$$(cat $(VENV)/unfinished 2>/dev/null)" 2>/dev/null || { \
+	@other=$$(cat $(VENV)/unfinished 2>/dev/null); \
+	test "$$other" = $$PPID || ! kill -0 "$$other" 2>/dev/null || { \
 		echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
 	@$(PYTHON) -c '' >/dev/null 2>&1 || { \
 		echo "No working '$(PYTHON)' here: install Python 3.10 or newer, or name one with 'make PYTHON=/path/to/python3'." >&2; \

@@ -33,9 +33,7 @@ ERASE_LINE = "\r" + ERASE_REST
 
 
 GRACE_S = 1.0  # seconds after the first signal in which others are ignored
-_STOP_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
-)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP)
 
 _PARENT = "SEQ2SEQ_PARENT"  # the variable by which a command knows the one that it ends with
 _LOOK_S = 0.5  # seconds between two looks at whether that one is there
@@ -115,11 +113,8 @@ def stopped_by(signum: int) -> None:
 
 
 @contextmanager
-def signals_held_back(signums: Iterable[int] = _STOP_SIGNALS) -> Iterator[None]:
+def signals_held_back(signums: Iterable[int] = STOP_SIGNALS) -> Iterator[None]:
     """Start processes in this block: signals to all processes of a terminal or a job wait until they unblock them."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signums)
     try:
         yield
@@ -189,7 +184,7 @@ def _signals_stop_work(*, is_program: bool) -> Iterator[None]:
     # Whoever started this process may have told it to ignore some, as `nohup` does.
     before = {
         signum: handler
-        for signum in _STOP_SIGNALS
+        for signum in STOP_SIGNALS
         if (handler := signal.getsignal(signum)) not in (signal.SIG_IGN, None)
     }
     _first_signum, _is_watching, _process = 0, True, os.getpid()

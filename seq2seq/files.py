@@ -2,22 +2,19 @@
 
 import atexit
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import re
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from seq2seq.errors import ConfigError
-
-if sys.platform != "win32":
-    import fcntl
 
 _PACKAGE = Path(__file__).resolve().parent
 _SEAL = "sha256"  # in a sealed JSON object: the SHA-256 of the rest
@@ -173,12 +170,11 @@ def _seal(content: Mapping[str, Any]) -> str:
 
 def sync_directory(path: Path) -> None:
     """Write the names in a folder to disk: a renamed file is safe only after that."""
-    if hasattr(os, "O_DIRECTORY"):  # not on Windows
-        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 class _Unfinished:
@@ -247,8 +243,6 @@ def _lock(path: Path, *, wait: bool) -> int | None:
     Returns:
         None if another process has the lock or has removed the file, or if there are no locks here.
     """
-    if sys.platform == "win32":
-        return None
     try:
         descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # NFS locks no file opened for reading
     except FileNotFoundError:

@@ -86,7 +86,7 @@ def keep_freed_memory() -> None:
 
     A training step allocates and frees large tensors all the time. By default each one is mapped, cleared page by
     page, and unmapped again, which cost a third of a bf16 step (docs/performance.md). The resident size grows by
-    about a quarter. Without glibc (macOS, Windows, musl) there is nothing to do.
+    about a quarter. Without glibc (macOS, musl) there is nothing to do.
     """
     if not _is_glibc():
         return

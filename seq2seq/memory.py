@@ -4,6 +4,7 @@ Importing this module does not import torch.
 """
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -95,8 +96,6 @@ def limited_memory(n_bytes: int | None) -> Iterator[None]:
     if n_bytes is None or sys.platform != "linux":
         yield
         return
-    import resource  # which Windows does not have
-
     in_use = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     before, most = resource.getrlimit(resource.RLIMIT_DATA)
     limits = [limit for limit in (in_use + n_bytes, before, most) if limit != resource.RLIM_INFINITY]

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # that tests start. A handler does not pass on to them, and this process survives the end of its terminal all the same.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 # The same examples each time, and none that another run has kept. What is drawn may be slow on a machine that is busy,

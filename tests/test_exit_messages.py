@@ -60,7 +60,6 @@ sys.exit(exit_status(work))
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows closes no single stream")
 @pytest.mark.parametrize("redirection", ["2>&-", "2>&- <&-", "2>&- >&-"])
 def test_a_closed_stderr_stops_no_work_and_no_file_takes_its_place(tmp_path: Path, redirection: str) -> None:
     command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", CODE, str(tmp_path / "file")]

@@ -17,9 +17,7 @@ from seq2seq.exit_status import ERASE_LINE, exit_status, progress, raise_if_stop
 from tests.places import ROOT
 from tests.translating import Stream
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to send")
-
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name))
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,6 @@ from tests.places import ROOT
 
 ALL = [mutant for mutants in AREAS.values() for mutant in mutants]
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
-
 CODE = """
 def double(n: int) -> int:
     return 2 * n
@@ -76,7 +74,6 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@posix
 def test_a_fault_that_no_test_notices_is_reported(tree: Path, monkeypatch, capsys) -> None:
     doubling = [
         TRIPLED,
@@ -108,7 +105,6 @@ def test_a_fault_that_no_test_notices_is_reported(tree: Path, monkeypatch, capsy
     assert "\n6 mutants: 1 caught, 1 survived, 3 stale, 1 broken, in " in out
 
 
-@posix
 def test_a_fault_that_makes_tests_hang_is_caught(tree: Path) -> None:
     endless = replace(TRIPLED, becomes="[None for _ in iter(int, 1)]")
     with copies(tree, 1) as places:
@@ -116,14 +112,12 @@ def test_a_fault_that_makes_tests_hang_is_caught(tree: Path) -> None:
     assert (outcome, why) == (CAUGHT, "by time: no end within 0.5 s")
 
 
-@posix
 def test_tests_that_fail_without_a_fault_prove_nothing(tree: Path) -> None:
     (tree / "tests/test_double.py").write_text(TESTS.replace("== 6", "== 7"))
     with copies(tree, 1) as places, pytest.raises(UnfitTreeError, match=r"(?s)these tests do not pass:.*== 7"):
         check_unmutated(places, [NOTHING, THREE])
 
 
-@posix
 def test_tests_that_meet_other_code_prove_nothing(tree: Path) -> None:
     (tree / "seq2seq/__init__.py").write_text("__file__ = '/elsewhere/seq2seq/__init__.py'")
     with copies(tree, 1) as places, pytest.raises(UnfitTreeError, match="would meet the code of /elsewhere"):

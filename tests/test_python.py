@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 
 import seq2seq
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.training.processes import STOP_SIGNALS
+from seq2seq.exit_status import STOP_SIGNALS
 from seq2seq.training.selection import Outcome
 from tests.documentation import fenced, write_experiment, write_preset
 from tests.places import ROOT

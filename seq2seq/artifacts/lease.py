@@ -3,19 +3,16 @@
 The system opens the lock when that process ends, however it ends, so a run that was killed can be resumed at once.
 The lock is of POSIX (`lockf`), for two reasons. A process that the holder forks, such as one that assembles batches,
 does not inherit it. And NFS knows it between machines, if its lock service runs. Where a file system has no locks,
-and on Windows, nobody is refused.
+nobody is refused.
 """
 
+import fcntl
 import logging
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-if sys.platform != "win32":
-    import fcntl
 
 log = logging.getLogger(__name__)
 
@@ -50,8 +47,6 @@ def leased(file: Path) -> Iterator[None]:
 
 def is_leased(file: Path) -> bool:
     """Whether another process has the lease at this moment. Those who ask at the same time do not hinder each other."""
-    if sys.platform == "win32":
-        return False
     try:
         descriptor = os.open(file, os.O_RDONLY)
     except FileNotFoundError:
@@ -68,8 +63,6 @@ def is_leased(file: Path) -> bool:
 
 
 def _lock(descriptor: int, file: Path) -> None:
-    if sys.platform == "win32":
-        return
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError) as error:  # systems differ in how they say that it is taken

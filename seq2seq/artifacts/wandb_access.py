@@ -290,11 +290,8 @@ def environment() -> dict[str, str]:
 
 def end_with_children(process: "subprocess.Popen[bytes]") -> None:
     """End a process that leads a session of its own, and all that it has started."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     if process.stdout is not None:
         process.stdout.close()

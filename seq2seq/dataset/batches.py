@@ -124,8 +124,7 @@ def _unchanged(step: Any) -> Any:
 def _outlive_the_signal(worker: int) -> None:
     """Terminals and batch systems signal all processes of a run. The run needs its workers to stop cleanly."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "alarm"):  # Windows has none, and no signals to groups
-        signal.signal(signal.SIGTERM, lambda *_: signal.alarm(WORKER_GRACE_S))
+    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(WORKER_GRACE_S))
 
 
 class BatchLoader:

@@ -92,7 +92,7 @@ def _processes(n: int) -> Iterator[tuple[Executor, int]]:
 
 
 def _begin() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Windows cannot hold it back
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     offer_to_be_killed_first()
 

@@ -97,7 +97,7 @@ def _environment() -> Path:
 
 
 def _python(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return folder / "bin/python"
 
 
 def _do(words: Sequence[str | Path], problem: str) -> None:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seq2seq.exit_status import for_children
-from seq2seq.training.processes import STOP_SIGNALS, TRAIN
+from seq2seq.exit_status import STOP_SIGNALS, for_children
+from seq2seq.training.processes import TRAIN
 
 _STOPPED = {128 + signum: signum.name for signum in STOP_SIGNALS}
 
@@ -17,7 +17,7 @@ class JobProcess:
     """A command of ours with some words, mostly `train.py`. It saves and stops if this process ends, however it ends.
 
     Attributes:
-        peak_memory: the most bytes that it had, once it has been waited for; None where nobody says, as on Windows.
+        peak_memory: the most bytes that it had, once it has been waited for.
     """
 
     peak_memory: int | None = None
@@ -37,7 +37,7 @@ class JobProcess:
             log: a file to which all that it prints is added; None: it prints where this process does.
             variables: of its environment, beside those of this process.
         """
-        if hasattr(signal, "SIGCHLD") and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else the system would forget how the job ends
         printed = None
         if log:
@@ -68,7 +68,7 @@ class JobProcess:
             raise
 
     def _wait(self) -> int:
-        if hasattr(os, "wait4") and self._process.returncode is None:
+        if self._process.returncode is None:
             _, status, usage = os.wait4(self._process.pid, 0)
             self._process.returncode = os.waitstatus_to_exitcode(status)
             self.peak_memory = usage.ru_maxrss << (0 if sys.platform == "darwin" else 10)
@@ -82,7 +82,7 @@ class JobProcess:
 def why_it_failed(status: int) -> str:
     """A sentence for a job that could say nothing itself."""
     if status < 0:
-        reason = ", most likely because memory ran out" if -status == getattr(signal, "SIGKILL", None) else ""
+        reason = ", most likely because memory ran out" if -status == signal.SIGKILL else ""
         return f"was killed by signal {-status}{reason}"
     if status in _STOPPED:
         return f"was stopped by {_STOPPED[status]}"

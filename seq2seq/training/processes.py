@@ -20,14 +20,11 @@ from types import FrameType
 from typing import Any
 
 from seq2seq.errors import ConfigError, RunError
-from seq2seq.exit_status import ERASE_LINE, GRACE_S, for_children, note
+from seq2seq.exit_status import ERASE_LINE, GRACE_S, STOP_SIGNALS, for_children, note
 
 TRAIN = (sys.executable, "-m", "seq2seq", "train")
 SHUTDOWN_S = 120  # for the processes to save when they are told to stop; then they are killed
 _LONGEST_S = 10**9  # of which torch can count nanoseconds
-STOP_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGUSR1", "SIGHUP") if hasattr(signal, name)
-)
 
 
 def start_processes(n: int, words: Sequence[str], going_on: Callable[[], str]) -> None:
@@ -150,7 +147,7 @@ class StopSignals:
         if threading.current_thread() is not threading.main_thread():  # only it may set handlers
             return
         for number in STOP_SIGNALS:
-            if number != getattr(signal, "SIGHUP", None) or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 self._previous[number] = signal.signal(number, self._note)
 
     def restore(self) -> None:

@@ -131,7 +131,7 @@ def _check_replaceable(target: Path, refused: str) -> None:
     except OSError as error:
         raise TranslationError(f"{refused}: is write-protected; choose another name") from error
     owners = (0, target.stat().st_uid, target.parent.stat().st_uid)
-    if target.parent.stat().st_mode & stat.S_ISVTX and hasattr(os, "geteuid") and os.geteuid() not in owners:
+    if target.parent.stat().st_mode & stat.S_ISVTX and os.geteuid() not in owners:
         raise TranslationError(f"{refused}: belongs to another user, and only that one may replace it in this folder")
     name = os.fsencode(target).replace(b"\\", rb"\134").replace(b" ", rb"\040")  # as the list of mounts has it
     if _MOUNTS.exists() and any(line.split(b" ")[4] == name for line in _MOUNTS.read_bytes().splitlines()):

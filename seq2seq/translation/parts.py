@@ -11,16 +11,16 @@ A part is named for the text that it is made of, so a block whose text has chang
 share the work without talking: each makes the blocks that are neither there nor locked, and whoever finds that none is
 missing joins them. The system opens the locks of a process that ends, however it ends, and its blocks are free again.
 The locks are of POSIX (`lockf`): a forked worker does not inherit them, and NFS knows them between machines. Where
-there are none, and on Windows, nobody is kept out: work may be done twice, and nothing is lost.
+there are none, nobody is kept out: work may be done twice, and nothing is lost.
 """
 
+import fcntl
 import hashlib
 import io
 import json
 import os
 import re
 import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,9 +36,6 @@ from seq2seq.exit_status import note, raise_if_stopped, tell_at_end
 from seq2seq.files import atomic_file, is_sealed, sealed, write_json
 from seq2seq.translation.blocks import Block
 from seq2seq.translation.streams import reporting
-
-if sys.platform != "win32":
-    import fcntl
 
 FOLDER = ".parts"
 _ATTRIBUTE = "user.seq2seq.translation"  # of an output: what it is the translation of
@@ -345,21 +342,19 @@ def _name(block: Block) -> str:
 
 def _lock(file: int, byte: int, *, is_shared: bool = False, waits: bool = False) -> bool:
     """Lock a byte of a file, unless somebody else has; True also where there are no locks."""
-    if sys.platform != "win32":
-        try:
-            how = (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | (0 if waits else fcntl.LOCK_NB)
-            fcntl.lockf(file, how, 1, byte)
-        except (BlockingIOError, PermissionError):  # systems differ in how they say that it is taken
-            return False
-        except OSError:
-            pass
+    try:
+        how = (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | (0 if waits else fcntl.LOCK_NB)
+        fcntl.lockf(file, how, 1, byte)
+    except (BlockingIOError, PermissionError):  # systems differ in how they say that it is taken
+        return False
+    except OSError:
+        pass
     return True
 
 
 def _unlock(file: int, byte: int) -> None:
-    if sys.platform != "win32":
-        with suppress(OSError):
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
+    with suppress(OSError):
+        fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
 
 def _read_part(path: Path) -> tuple[dict[str, int], bytes]:

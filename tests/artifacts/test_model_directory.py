@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,7 +142,6 @@ def test_weights_that_cannot_be_written_are_one_sentence(tmp_path: Path) -> None
 # --- what is refused ---
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.model", "model.safetensors", "SHA256SUMS", "ctranslate2/a"])
 @pytest.mark.parametrize("make", [lambda f: os.mkfifo(f), lambda f: f.symlink_to("/dev/zero")], ids=["pipe", "device"])
 def test_a_file_that_may_have_no_end_is_not_read(directory: Path, file: str, make: Callable[[Path], None]) -> None:

@@ -1,14 +1,11 @@
 """Files that commands write as a whole: what they may replace, found out before any work."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from seq2seq import cli
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 
 # The words before the name of the output.
 COMMANDS = {

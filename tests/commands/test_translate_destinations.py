@@ -19,9 +19,6 @@ from tests.devices import mount, needs_devices
 from tests.processes import CAN_FORK, Warm
 from tests.translating import TEXT, Cli, run_cli
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other names for streams")
-
-
 # --- streams ---
 
 
@@ -181,7 +178,7 @@ def test_files_of_a_model_directory_are_never_overwritten(tmp_path: Path, name: 
     assert "--output" not in run_cli("--model", "no model", "--output", tmp_path / "model" / "test.out")[2]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_file_of_another_user_in_a_folder_for_all_is_refused_at_the_start() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o1777)  # as /tmp

@@ -125,7 +125,6 @@ def test_damaged_scores_are_named(run_dir: Path, capsys: pytest.CaptureFixture[s
     assert "scores.json: is not JSON, so it is damaged" in message
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 @pytest.mark.parametrize(("signum", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGTERM, "")])
 def test_a_signal_leaves_nothing(
     run_dir: Path,
@@ -150,7 +149,6 @@ def test_a_signal_leaves_nothing(
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM")
 @pytest.mark.parametrize("number", range(10))
 def test_sigterm_at_any_moment_leaves_nothing_or_all(run_dir: Path, number: int) -> None:
     needs_ctranslate2()

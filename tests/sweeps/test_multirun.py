@@ -185,7 +185,6 @@ def test_a_job_that_a_signal_stopped_is_told_so() -> None:
     assert why_it_failed(-15) == "was killed by signal 15"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_how_a_job_ends_is_known_where_nobody_asks_for_the_ends_of_processes() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some programs leave it to what they start
     try:

@@ -1,7 +1,6 @@
 """A directory belongs to one run, and a run to one process at a time."""
 
 import signal
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -90,7 +89,6 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no leases")
 def test_a_run_that_is_at_work_cannot_be_resumed_until_it_ends(corpus, tmp_path, own_signals):
     """Even where it is killed, and where other processes assemble its batches."""
     run_dir = tmp_path / "run"

@@ -15,10 +15,11 @@ import torch
 
 from seq2seq.artifacts.checkpoint import resumable
 from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.exit_status import STOP_SIGNALS
 from seq2seq.training import milestones
 from seq2seq.training.milestones import STALE_AFTER_S, Milestones
 from seq2seq.training.optimizer import learning_rate
-from seq2seq.training.processes import STOP_SIGNALS, TrainingInterrupted
+from seq2seq.training.processes import TrainingInterrupted
 from seq2seq.training.validation import Validation
 from tests.training.test_resume import Crash
 from tests.training.tiny_runs import SignalAt, checkpoint, tiny_config, train_with, values_of

@@ -31,7 +31,7 @@ R = TypeVar("R")
 _CHECK_S = 1.0  # longest wait without a look for a signal whose exception got lost
 # A signal to a whole group of processes may reach a worker first. The parent gets its own within this time.
 _GROUP_SIGNAL_S = 0.2
-_GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", 0))
+_GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REMEDY = "use fewer workers (--workers) or smaller batches (--max-batch-tokens)"
 
 
