@@ -165,15 +165,17 @@ class Stream:
         line, changes, suspicions = reading.line, reading.changes, list[Finding]()
         if has_prefix:
             suspicions.append(Finding("untranslated", "nothing of the line is translated, so its prefix is left out"))
-        if not reading.items:
-            return Translation(line, "", [TextHypothesis("", 0.0, 0.0)], [], unread(line) + suspicions)
-        text = line.translate(LINE_ENDS)
+        text = line.translate(LINE_ENDS) if reading.items else ""
+        tokens = list[tuple[str, float]]() if self.options.token_scores else None
         pairs = [(word, word) for word in range(len(split_words(text)))] if self.options.alignment else None
+        hypothesis = TextHypothesis(text, 0.0, 0.0, tokens, alignment=pairs)
+        if not reading.items:
+            return Translation(line, text, [hypothesis], [], unread(line) + suspicions)
         if reading.foreign:
             message = f"nothing of the line is translated, since training had no such letters ({reading.foreign[0]!r})"
             suspicions.append(Finding("untranslated", message))
         kept = [item.text for item in reading.items]
-        return Translation(line, text, [TextHypothesis(text, 0.0, 0.0, alignment=pairs)], [], suspicions, kept, changes)
+        return Translation(line, text, [hypothesis], [], suspicions, kept, changes)
 
     def _findings(
         self, line: _Line, found: Sequence[Found], best: Combination, text: str, n_src_tokens: list[int]

@@ -65,7 +65,7 @@ class Watch:
             findings = [*piece.findings, *(finding for result in results for finding in result.findings)]
             changes = dict.fromkeys(change.kind for result in results for change in result.changes)
             translations = [result for result in results if isinstance(result, Translation)]
-            counts["lines"] += 1
+            counts["lines"] += max(1, piece.source.count("\n"))
             counts["flagged"] += bool(findings)
             counts["changed"] += bool(changes)
             counts["split"] += any(len(each.parts) > 1 for each in translations)

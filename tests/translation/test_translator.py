@@ -71,7 +71,7 @@ def test_blank_lines_stay_blank_and_do_not_reach_the_model(
 ) -> None:
     monkeypatch.setattr(translator.engine, "decode", lambda *_: pytest.fail("the model was asked"))
     blank = ["", " ", "\t\u2028\u00a0", "\u3000\x0c"]
-    expected = [Translation(line, "", [TextHypothesis("", 0.0, 0.0)], []) for line in blank]
+    expected = [Translation(line, "", [TextHypothesis("", 0.0, 0.0, tokens=[], alignment=[])], []) for line in blank]
     assert translator.translate(blank, alignment=True, token_scores=True) == expected
     assert translator.translate([]) == []
 

@@ -94,6 +94,13 @@ def test_who_joins_says_what_others_did(clock: Clock, capsys: pytest.CaptureFixt
     )
 
 
+def test_a_piece_of_several_lines_counts_as_so_many(capsys: pytest.CaptureFixture[str]) -> None:
+    watching = Watch(None, is_quiet=False, shows_progress=False)
+    watching.count_block([(Piece("1\n00:01 --> 00:02\nOne\nor two\n", 1, ["One or two"], "".join), [])])
+    watching.report()
+    assert capsys.readouterr().err.startswith("translated 4 lines in ")
+
+
 def test_lines_in_parts_are_counted_at_the_end_and_what_was_done_is_named(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

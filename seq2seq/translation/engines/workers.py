@@ -14,16 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from seq2seq.errors import TranslationError
 from seq2seq.exit_status import is_stopped, note, raise_if_stopped
 from seq2seq.hardware import give_back_freed_memory
 from seq2seq.memory import is_out_of_memory
 from seq2seq.translation.engines import Engine
-
-if TYPE_CHECKING:
-    from seq2seq.translation.engines.forked import Forked
+from seq2seq.translation.engines.forked import Forked
 
 I = TypeVar("I")  # noqa: E741
 R = TypeVar("R")
@@ -142,7 +140,7 @@ class Workers:
             return self._do(replace(job, is_alone=True))
         raise TranslationError(f"{_name(job.items[0])} {found.problem}; use a smaller beam (--beam-size), or split it")
 
-    def _found(self, job: _Job, worker: "Forked | None") -> list[Any] | _Trouble:
+    def _found(self, job: _Job, worker: Forked | None) -> list[Any] | _Trouble:
         if worker is not None:
             try:
                 found = worker.ask(job.work, job.items)
@@ -161,7 +159,7 @@ class Workers:
         return found
 
     @contextmanager
-    def _worker(self, is_alone: bool) -> "Iterator[Forked | None]":
+    def _worker(self, is_alone: bool) -> Iterator[Forked | None]:
         """One that is idle, or all, of which only one works."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_closed or self._n_idle() >= (self.n_workers if is_alone else 1))
@@ -188,7 +186,7 @@ class Workers:
                 self._idle.append(self._another())
         return len(self._idle)
 
-    def _death(self, process: "Forked") -> _Trouble:
+    def _death(self, process: Forked) -> _Trouble:
         signum = process.signal_that_ended()
         if signum in _GROUP_SIGNALS:
             time.sleep(_GROUP_SIGNAL_S)
@@ -199,13 +197,11 @@ class Workers:
         self._tell_once("death", f"a worker process {reason}; the work goes on; {_REMEDY}")
         return _Trouble(f"ended two worker processes: the last one {reason}", is_death=True)
 
-    def _another(self) -> "Forked | None":
+    def _another(self) -> Forked | None:
         """A process in place of the last one; None if it is too late to fork: another thread may hold a lock then."""
         return self._fork() if self._other_threads() <= self._n_others else None
 
-    def _fork(self) -> "Forked | None":
-        from seq2seq.translation.engines.forked import Forked  # its modules do not exist on Windows
-
+    def _fork(self) -> Forked | None:
         try:
             process = Forked(self._engine.start_worker, partial(_done, self._engine))
         except OSError:  # there is no memory for one more, or there are too many
