@@ -22,8 +22,11 @@ from seq2seq.corpus.sources import Source
 from seq2seq.corpus.tables import table_pairs
 from seq2seq.corpus.units import unit_pairs
 from seq2seq.errors import CorpusError
+from seq2seq.exit_status import progress
 
 logger = logging.getLogger(__name__)
+
+_TOLD = 10_000  # pairs between two words on how many are read
 
 
 def read_lines(
@@ -81,6 +84,15 @@ def read_pairs(source: Source) -> Iterator[tuple[str, str]]:
         yield pair
     if n_pairs == 0:
         raise CorpusError(f"no sentence pair in {source}; the corpus is empty, give another one")
+
+
+def watched_pairs(source: Source) -> Iterator[tuple[str, str]]:
+    """The same as `read_pairs`, for a pass that takes long: a user on a terminal sees how many are read."""
+    with progress() as tell:
+        for n_pairs, pair in enumerate(read_pairs(source), start=1):
+            yield pair
+            if n_pairs % _TOLD == 0:
+                tell(f"{source}: {n_pairs:,} pairs")
 
 
 def spread_pairs(source: Source, most: int) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from seq2seq.corpus.groups import Groups, comparable, connected
 from seq2seq.corpus.hashes import Hashes, SeenHashes, file_sha256, hash_lines, hash_pairs
-from seq2seq.corpus.reader import read_pairs
+from seq2seq.corpus.reader import watched_pairs
 from seq2seq.corpus.sources import Source
 from seq2seq.corpus.split_options import SplitOptions
 from seq2seq.errors import ConfigError, CorpusError, command, printable
@@ -230,7 +230,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def _read(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
-    return chain.from_iterable(map(read_pairs, sources))
+    return chain.from_iterable(map(watched_pairs, sources))
 
 
 def _names(sources: Sequence[Source]) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seq2seq.cli import main
-from seq2seq.corpus import split
+from seq2seq.corpus import reader, split
 from seq2seq.corpus.groups import comparable
 from seq2seq.corpus.hashes import file_sha256
 from seq2seq.dataset.prepare import prepare
@@ -246,6 +246,19 @@ def test_training_finds_every_reference_in_either_direction(tmp_path: Path, dire
     assert Counter(found) == Counter(expected if src_lang == "en" else [(fr, en) for en, fr in expected])
     assert len(found) > len(test)
     assert prepared.report["splits"]["test/test"]["overlap"] == {"sources_in_train": 0, "pairs_in_train": 0}
+
+
+def test_a_terminal_shows_how_much_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_tsv(tmp_path / "c.tsv", distinct(25))
+    monkeypatch.setattr(reader, "_TOLD", 10)
+    run(corpus, tmp_path / "mute", "--valid", 4, "--test", 3)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    run(corpus, tmp_path / "out", "--valid", 4, "--test", 3)
+    once = "".join(f"\r\x1b[K{text}" for text in (f"{corpus}: 10 pairs", f"{corpus}: 20 pairs", ""))
+    assert capsys.readouterr().err == 2 * once
 
 
 # --- errors ---

@@ -24,7 +24,7 @@ from seq2seq.corpus.cleaning.repair import repaired
 from seq2seq.corpus.cleaning.survey import Survey
 from seq2seq.corpus.judge import DUPLICATE, JudgeInOrder
 from seq2seq.corpus.named.fetch import fetch_sources
-from seq2seq.corpus.reader import read_pairs
+from seq2seq.corpus.reader import watched_pairs
 from seq2seq.corpus.sources import Source, config_of, specs_of
 from seq2seq.errors import ConfigError, CorpusError
 from seq2seq.files import atomic_file
@@ -162,7 +162,7 @@ def output_files(output: Path | None, config: DataConfig) -> list[Path]:
 
 
 def _read(options: CleaningOptions, source: Source, n_repaired: Counter[str]) -> Iterator[tuple[str, str]]:
-    return repaired(read_pairs(source), n_repaired) if options.repair else read_pairs(source)
+    return repaired(watched_pairs(source), n_repaired) if options.repair else watched_pairs(source)
 
 
 def _scores(options: CleaningOptions, sources: Sequence[Source], score: Score | None) -> NDArray[np.float32] | None:
