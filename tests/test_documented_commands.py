@@ -22,7 +22,7 @@ from tests.processes import LIMIT_S
 
 OUTSIDE = re.compile(
     r"wmt14|multi30k_tiny|lc\.norm\.tok|(experiment|data)=(tatoeba|mixed)(?!.*data(\.dir)?=)|opus:|hf:|sacrebleu:"
-    r"|wandb[: ]|corpus (find|get)|--push|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
+    r"|wandb[: ]|corpus (find|get)|hf upload|dask:|submitit|/shared/|_ARRAY_|benchmarks/|serve\.py|COMMAND"
 )
 SMALL = (
     "model.d_model=32 model.d_ff=64 tokenizer.vocab_size=600 optim.warmup_steps=4 batch.max_tokens=1024 "

@@ -51,7 +51,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--force", action="store_true", help="replace an exported directory of that name")
     add("--parity-input", type=Path, metavar="FILE", help="lines to compare on; default: the validation set")
-    add("--push", metavar="OWNER/NAME", help="upload the directory for transformers to the Hugging Face hub")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.run_dir} lies in a cache; name a directory for its export: --output DIR")
     if "transformers" in args.format:
         return _for_transformers(args)
-    if args.push:
-        raise ConfigError("--push is for transformers; add --format transformers")
     if "ctranslate2" not in args.format:
         if args.quantization != "float32":
             raise ConfigError(f"--quantization {args.quantization} is for CTranslate2; add --format ctranslate2")
@@ -101,10 +98,6 @@ def _for_transformers(args: argparse.Namespace) -> int:
         )
     from seq2seq.export.export import ParityError, export_for_transformers
 
-    if args.push:
-        from seq2seq.export.hub import check_push, push
-
-        check_push(args.push)
     try:
         output = export_for_transformers(
             args.run_dir, output=args.output, overwrite=args.force, parity_input=args.parity_input
@@ -113,6 +106,4 @@ def _for_transformers(args: argparse.Namespace) -> int:
         note(f"error: {error}")
         return 1
     print(f"wrote {output}; its README.md has the lines that translate with it")
-    if args.push:
-        print(f"uploaded it to {push(output, args.push)}")
     return 0

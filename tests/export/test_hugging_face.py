@@ -2,14 +2,9 @@
 
 import dataclasses
 import json
-import os
 import re
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -292,20 +287,13 @@ def test_only_such_a_directory_is_replaced(
     [
         (["--format", "ctranslate2"], "makes a directory of its own"),
         (["--quantization", "int8"], "are for CTranslate2"),
-        (["--push", "a b"], "--push a b: is no name of a repository of the hub; give it as OWNER/NAME"),
-        (["--push", "me/model"], "there is no token of the hub; run hf auth login, or set HF_TOKEN"),
     ],
 )
 def test_mistakes_are_one_sentence(
-    run_dir: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run_dir: Path, args: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     assert message in refused(capsys, 2, run_dir, "--format", "transformers", *args)
     assert not (run_dir / "export").exists()
-
-
-def test_an_upload_is_of_the_form_for_transformers(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "add --format transformers" in refused(capsys, 2, run_dir, "--format", "safetensors", "--push", "me/model")
 
 
 def test_without_the_package_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,93 +329,7 @@ def test_a_wrong_directory_does_not_appear(
     assert not list((run_dir / "export").iterdir())
 
 
-# --- the hub ---
-
-
-class Hub(BaseHTTPRequestHandler):
-    """As much of the hub as an upload of small files needs. It keeps what it got in `uploaded`."""
-
-    uploaded: dict[str, Any]
-    status = 200
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.uploaded.setdefault("tokens", set()).add(self.headers["Authorization"])
-        if self.path == "/api/repos/create":
-            reply: Any = {"url": f"http://{self.headers['Host']}/me/model"}
-        elif "/preupload/" in self.path:
-            files = json.loads(body)["files"]
-            reply = {"files": [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False} for f in files]}
-        elif "/commit/" in self.path:
-            rows = [json.loads(row) for row in body.splitlines()]
-            self.uploaded["files"] = {row["value"]["path"] for row in rows if row["key"] == "file"}
-            reply = {
-                "commitUrl": f"http://{self.headers['Host']}/me/model/commit/1",
-                "commitOid": "1",
-                "pullRequestUrl": None,
-            }
-        else:  # the card is checked before
-            reply = {"warnings": [], "errors": []}
-        self._send(reply)
-
-    def do_GET(self) -> None:
-        self._send({"id": "me/model", "modelId": "me/model", "sha": "0", "siblings": []})
-
-    def _send(self, reply: Any) -> None:
-        content = json.dumps(reply if self.status == 200 else {"error": "no such right"}).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, type[Hub]]]:
-    handler = type("OneHub", (Hub,), {"uploaded": {}})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    server.server_close()
-
-
-def pushed(run: Path, lines: Path, endpoint: str) -> Any:
-    """The command in a process of its own: the package reads its variables once."""
-    words = ["-m", "seq2seq", "export", str(run), "--format", "transformers", "--parity-input", str(lines)]
-    variables = {"HF_ENDPOINT": endpoint, "HF_TOKEN": "hf_secret", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    return subprocess.run(
-        [sys.executable, *words, "--push", "me/model"],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_all_files_are_uploaded(run_dir: Path, lines: Path, hub: tuple[str, type[Hub]]) -> None:
-    endpoint, server = hub
-    done = pushed(run_dir, lines, endpoint)
-    assert done.returncode == 0, done.stderr
-    assert f"uploaded it to {endpoint}/me/model" in done.stdout
-    assert server.uploaded["files"] == {path.name for path in (run_dir / "export" / "transformers").iterdir()}
-    assert server.uploaded["tokens"] == {"Bearer hf_secret"}
-
-
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_refused_upload_is_one_sentence_and_the_directory_stays(
-    run_dir: Path, lines: Path, hub: tuple[str, type[Hub]], is_there: bool
-) -> None:
-    endpoint, server = hub
-    server.status = 403
-    done = pushed(run_dir, lines, endpoint if is_there else "http://127.0.0.1:9")
-    assert done.returncode == 2
-    assert re.search(r"error: .*transformers is written, but could not be uploaded to .*; try again with", done.stderr)
-    assert done.stderr.count("\n") == 1
-    assert (run_dir / "export" / "transformers" / "model.safetensors").exists()
+# --- the card ---
 
 
 def test_the_card_says_the_scores_as_the_hub_reads_them(tmp_path: Path) -> None:
