@@ -261,13 +261,18 @@ def for_children(are_launched: bool = False) -> dict[str, str]:
 def end_with_parent() -> None:
     """In a process that was started by `for_children`, take the end of its parent for SIGTERM."""
     if parent := int(os.environ.pop(_PARENT, 0)):  # those that this one starts have another parent
-        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
+        watch_parent(parent, lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
-def _stop_without(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_LOOK_S)
-    os.kill(os.getpid(), signal.SIGTERM)
+def watch_parent(parent: int, end: Callable[[], object]) -> None:
+    """Call `end`, from a thread, when the parent of this process is gone: if that was killed, nobody else would."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_S)
+        end()
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _flush_stdout() -> None:

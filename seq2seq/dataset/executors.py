@@ -7,7 +7,6 @@ machine, or to the workers of a Dask cluster. What comes out does not depend on 
 import os
 import pickle
 import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
@@ -22,7 +21,7 @@ from seq2seq.config import DataConfig
 from seq2seq.cores import n_cores
 from seq2seq.dataset.encoding import Block, Encoder, Text
 from seq2seq.errors import ConfigError, CorpusError
-from seq2seq.exit_status import raise_if_stopped, signals_held_back
+from seq2seq.exit_status import raise_if_stopped, signals_held_back, watch_parent
 from seq2seq.memory import offer_to_be_killed_first
 
 FEW = 10  # blocks of 10,000 pairs: to encode fewer takes less time than processes take to start
@@ -93,16 +92,10 @@ def _processes(n: int) -> Iterator[tuple[Executor, int]]:
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    offer_to_be_killed_first()
-
-
-def _end_with_parent() -> None:
-    """A pool does not notice that its parent was killed."""
     parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+    assert parent is not None and parent.pid is not None
+    watch_parent(parent.pid, lambda: os._exit(1))  # a pool does not notice that its parent was killed
+    offer_to_be_killed_first()
 
 
 @contextmanager

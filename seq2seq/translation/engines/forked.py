@@ -8,10 +8,8 @@ import fcntl
 import gc
 import os
 import pickle
-import select
 import signal
 import socket
-import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,11 +17,11 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from seq2seq.errors import TranslationError
+from seq2seq.exit_status import watch_parent
 from seq2seq.memory import offer_to_be_killed_first
 
 # Python has handlers for the first and ignores the last; the command line has handlers for the others.
 _PLAIN_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
-_PARENT_CHECK_MS = 1000  # see `_end_with_parent`
 
 
 class Forked:
@@ -106,7 +104,7 @@ def _serve(
         connection = _leave_all_but(theirs)
         _take_plain_signals(mask)
         gc.freeze()  # never collect what the parent left: to free it may mean to wait for threads that are not here
-        threading.Thread(target=_end_with_parent, args=(connection.fileno(), parent), daemon=True).start()
+        watch_parent(parent, lambda: os._exit(1))  # one that is not at work sees the end of the connection before
         offer_to_be_killed_first()
         prepare()
         while True:
@@ -147,19 +145,6 @@ def _take_plain_signals(mask: set[int | signal.Signals]) -> None:
         if signum == signal.SIGPIPE or signal.getsignal(signum) != signal.SIG_IGN:
             signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def _end_with_parent(connection: int, parent: int) -> None:
-    """End this process when its parent is gone: if that was killed, nobody else would.
-
-    Then the other end of the connection is closed, unless something else that the parent forked still holds it: so the
-    parent's id is looked at as well, now and then.
-    """
-    poll = select.poll()
-    poll.register(connection, 0)  # reports only that the other end is closed
-    while not poll.poll(_PARENT_CHECK_MS) and os.getppid() == parent:
-        pass
-    os._exit(1)
 
 
 def _failure(error: Exception) -> bytes:

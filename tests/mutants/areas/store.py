@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant(
         fault="processes that make blocks outlive the one that was killed",
         file="seq2seq/dataset/executors.py",
-        text="    threading.Thread(target=_end_with_parent, daemon=True).start()\n",
-        becomes="",
+        text="    watch_parent(parent.pid, lambda: os._exit(1))",
+        becomes="    watch_parent(parent.pid, lambda: None)",
         tests=[
             "tests/dataset/test_executors.py::test_a_preparation_that_is_stopped_leaves_no_process_and_the_next_one_is_whole"
         ],
