@@ -42,7 +42,7 @@ EXTRAS = {
     "distill": ("run experiment=demo --output student", "ctranslate2"),
     "search": ("multi30k", "optuna"),
 }
-OUTSIDE = {"corpus find", "corpus get", "wandb sync", "wandb summary"}  # a network
+OUTSIDE = {"corpus find", "corpus get", "wandb sync"}  # a network
 LEFT_OUT = {"join"}  # there are no parts to join
 
 

@@ -11,7 +11,6 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.files import regular, write_json, write_text
@@ -86,9 +85,6 @@ class SweepDirectory:
 
     def run(self, name: str) -> RunDirectory:
         return RunDirectory(self.path / name)
-
-    def place(self, name: str) -> SweepPlace:
-        return SweepPlace(self.group, int(re.match(r"\d*", name)[0] or 0))  # type: ignore[index]  # it always matches
 
     # --- what a sweep is ---
 

@@ -7,7 +7,7 @@ A part is what one start or resume of a run recorded. W&B's own command uploads 
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from seq2seq.artifacts.lease import is_leased
@@ -29,7 +29,7 @@ def sync(folders: Sequence[Path], timeout_s: float = PART_TIMEOUT_S) -> None:
         RunError: a folder has nothing to upload, there are no credentials, or something was not uploaded, as of a run
             that is at work. What could be is uploaded then.
     """
-    found = {run.path: run.offline_wandb_parts() for folder in folders for run in _runs(folder)}
+    found = {run.path: run.offline_wandb_parts() for folder in folders for run in runs_in(folder)}
     if empty := [folder for folder in folders if not any(path.is_relative_to(folder) for path in found if found[path])]:
         raise RunError(f"{', '.join(map(str, empty))}: holds nothing that W&B recorded offline; name a run or a sweep")
     n_parts = sum(len(parts) for parts in found.values())
@@ -63,7 +63,7 @@ def sync_notice(folders: Sequence[Path], state: str) -> str:
     Args:
         state: begins the sentence.
     """
-    parts = [part for folder in folders for run in _runs(folder) for part in run.offline_wandb_parts()]
+    parts = [part for folder in folders for run in runs_in(folder) for part in run.offline_wandb_parts()]
     if not (waiting := [part for part in parts if not is_synced(part)]):
         return ""
     names = ", ".join(part.name for part in waiting)
@@ -72,14 +72,6 @@ def sync_notice(folders: Sequence[Path], state: str) -> str:
 
 def is_synced(part: Path) -> bool:
     return any(part.glob("run-*.wandb.synced"))
-
-
-def _runs(folder: Path) -> Iterator[RunDirectory]:
-    """The run, or the jobs of a sweep and the sweep itself, which has a summary of its own."""
-    runs = runs_in(folder)
-    yield from runs
-    if runs[0].path != folder:
-        yield RunDirectory(folder)
 
 
 def _sync_part(part: Path, timeout_s: float) -> str:

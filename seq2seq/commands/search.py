@@ -34,7 +34,6 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.errors import ConfigError
     from seq2seq.sweeps.search import Search, begin_search, read_search, words_of_trials
     from seq2seq.sweeps.space import find_space
-    from seq2seq.sweeps.summary import summarise_if_tracked
     from seq2seq.sweeps.trial_table import report
     from seq2seq.training.composed import checked, fresh_directory
 
@@ -62,5 +61,4 @@ def run(args: argparse.Namespace) -> None:
         begin_search(sweep, space, words)
     search = Search(sweep, space, words)
     search.work(args.workers)
-    summarise_if_tracked(sweep.path)
     print(report(search))

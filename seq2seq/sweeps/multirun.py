@@ -19,7 +19,6 @@ from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.files import expanded
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
-from seq2seq.sweeps.summary import summarise_if_tracked
 from seq2seq.training.composed import checked, fresh_directory
 
 if TYPE_CHECKING:
@@ -155,8 +154,7 @@ def _parsed(word: str) -> "Override | None":
 
 
 def _end(sweep: SweepDirectory) -> int:
-    """Give W&B the table of all scores, and list the jobs that are not finished, each with the reason."""
-    summarise_if_tracked(sweep.path)
+    """List the jobs that are not finished, each with the reason."""
     jobs = sweep.jobs()
     missing = [name for name in jobs if not sweep.run(name).is_scored]
     told = f"{len(jobs) - len(missing)} of {len(jobs)} jobs are finished"

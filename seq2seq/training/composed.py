@@ -16,7 +16,6 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.artifacts.checkpoint import Checkpoint, resumable
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
@@ -38,8 +37,8 @@ _LONGEST = 80  # characters of what differs; W&B shows fewer, and takes 128 in a
 log = logging.getLogger(__name__)
 
 
-def run_of(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
-    """The configuration of a run, its place if it is new and part of a sweep, and the checkpoint that it goes on from.
+def run_of(job: Composed) -> tuple[RunConfig, Checkpoint | None]:
+    """The configuration of a run, and the checkpoint that it goes on from.
 
     Raises:
         ConfigError: it cannot work.
@@ -48,9 +47,8 @@ def run_of(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | No
     if job.cfg.resume == AUTO:
         return _started_or_continued(job)
     if job.cfg.resume:
-        config, checkpoint = _resumed(job)
-        return config, None, checkpoint
-    return *_fresh_config(job), None
+        return _resumed(job)
+    return _fresh_config(job), None
 
 
 def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
@@ -66,31 +64,29 @@ def _resumed(job: Composed) -> tuple[RunConfig, Checkpoint]:
         return resumed_config(job.cfg, overrides, checkpoint, run_dir), checkpoint
 
 
-def _started_or_continued(job: Composed) -> tuple[RunConfig, SweepPlace | None, Checkpoint | None]:
+def _started_or_continued(job: Composed) -> tuple[RunConfig, Checkpoint | None]:
     """A new run in a directory that has nothing to go on from, else the rest of the run that is there."""
     check_place(job)
-    config, place = _fresh_config(job)
+    config = _fresh_config(job)
     config.resume = ""
     run = RunDirectory(Path(config.run_dir))
     if not run.has_checkpoints:
-        return config, place, None
+        return config, None
     checkpoint = resumable(run)
     check_changes(config, checkpoint)
-    return config, None, checkpoint
+    return config, checkpoint
 
 
-def _fresh_config(job: Composed) -> tuple[RunConfig, SweepPlace | None]:
-    """The configuration of a new run, whose directory nobody else has, and its place if it is part of a sweep."""
+def _fresh_config(job: Composed) -> RunConfig:
+    """The configuration of a new run, whose directory nobody else has."""
     config = checked(job)
     run_dir = Path(config.run_dir) if names_run_dir(job) else fresh_directory(Path(config.run_dir))
     config.run_dir = str(run_dir)
-    place = None
     if sweep := SweepDirectory.of_run(run_dir):
-        place = sweep.place(run_dir.name)
-        config.logger.wandb_group = wandb_group(config.logger, place.group)
+        config.logger.wandb_group = wandb_group(config.logger, sweep.group)
     name = os.environ.get("WANDB_NAME") or run_name(config.name, job.overrides, datetime.now())
     config.logger.wandb_name = config.logger.wandb_name or name
-    return config, place
+    return config
 
 
 def checked(job: Composed) -> RunConfig:

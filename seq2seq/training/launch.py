@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seq2seq.artifacts.checkpoint import Checkpoint
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.artifacts.wandb_access import wandb_mode
@@ -44,7 +43,7 @@ def launch(job: Composed, words: Sequence[str], ranks: "Ranks | None") -> None:
     try:
         if job.cfg.hours:
             job, words = _with_recipe(job, words, ranks.world_size if ranks else 0)
-        config, place, checkpoint = run_of(job)
+        config, checkpoint = run_of(job)
         with _leaving_nothing(config):
             check_environment(config.logger)
             with quick_imports():
@@ -53,7 +52,7 @@ def launch(job: Composed, words: Sequence[str], ranks: "Ranks | None") -> None:
             if n > 1:
                 _start(n, config, job, words)
             else:
-                _train(config, place, checkpoint, ranks)
+                _train(config, checkpoint, ranks)
     except Exception as error:
         _leave_reason(job, error)
         raise
@@ -93,7 +92,7 @@ def _start(n: int, config: RunConfig, job: Composed, words: Sequence[str]) -> No
     start_processes(n, [*words, *place], lambda: _going_on(config) if run.has_checkpoints else again)
 
 
-def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint | None, ranks: "Ranks | None") -> None:
+def _train(config: RunConfig, checkpoint: Checkpoint | None, ranks: "Ranks | None") -> None:
     with quick_imports():
         from seq2seq.training.ranks import leaving_group
         from seq2seq.training.run import train
@@ -101,7 +100,7 @@ def _train(config: RunConfig, place: SweepPlace | None, checkpoint: Checkpoint |
     run = RunDirectory(Path(config.run_dir))
     try:
         with _ending(run, _going_on(config)), leaving_group():
-            train(config, checkpoint, sweep=place, ranks=ranks)
+            train(config, checkpoint, ranks=ranks)
     except _Stopped as stopped:
         note(str(stopped))
         sys.exit(128 + stopped.signum)
@@ -121,7 +120,7 @@ def train_in_process(
     with composed(words, config_dir) as job:
         if job.cfg.hours:
             job, _ = _with_recipe(job, words, 1)
-        config, place, checkpoint = run_of(job)
+        config, checkpoint = run_of(job)
 
     from seq2seq.training.ranks import leaving_group
     from seq2seq.training.run import train
@@ -137,7 +136,7 @@ def train_in_process(
                     f"trainer.devices={config.trainer.devices} takes {n} processes, and a program is only one; set "
                     "trainer.devices=1, or give the words to train.py"
                 )
-            return train(config, checkpoint, callbacks, sweep=place)
+            return train(config, checkpoint, callbacks)
     except _Stopped as stopped:
         # `except Exception` of a program does not take a Ctrl-C, or the stop button of a notebook, for an error.
         if stopped.signum == signal.SIGINT:

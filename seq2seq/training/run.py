@@ -19,7 +19,7 @@ import torch
 from pytorch_lightning.loggers import Logger
 
 from seq2seq.artifacts.checkpoint import Checkpoint, read_checkpoint
-from seq2seq.artifacts.identity import RunIdentity, SweepPlace
+from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.lease import LeaseTakenError, leased
 from seq2seq.artifacts.provenance import provenance, this_start
 from seq2seq.artifacts.run_directory import RunDirectory
@@ -64,7 +64,6 @@ def train(
     resumed: Checkpoint | None = None,
     callbacks: Sequence[pl.Callback] = (),
     *,
-    sweep: SweepPlace | None = None,
     ranks: Ranks | None = None,
 ) -> Outcome:
     """Prepare, train, select, test. Everything that comes out is in `config.run_dir`.
@@ -72,11 +71,10 @@ def train(
     Args:
         resumed: the checkpoint to continue from.
         callbacks: more callbacks, which are called before the run's own.
-        sweep: the place of a new run in a sweep.
         ranks: all processes of the run, of which this is the first. The others call `train_as_told`.
     """
     ranks = ranks or Ranks()
-    with claimed(RunDirectory(Path(config.run_dir)), resumes=resumed is not None, sweep=sweep) as identity:
+    with claimed(RunDirectory(Path(config.run_dir)), resumes=resumed is not None) as identity:
         told = [dataclasses.asdict(config), identity.id, str(resumed.path) if resumed else ""]
         ranks.tell("run", json.dumps(told).encode())
         return _train(config, identity.id, resumed, callbacks, ranks)
@@ -212,12 +210,11 @@ def _write_report(run: RunDirectory) -> None:
 
 
 @contextmanager
-def claimed(run: RunDirectory, *, resumes: bool, sweep: SweepPlace | None = None) -> Iterator[RunIdentity]:
+def claimed(run: RunDirectory, *, resumes: bool) -> Iterator[RunIdentity]:
     """Make the directory of a run, and have it alone in this block. If nothing comes of the run, it goes again.
 
     Args:
         resumes: whether the run is there already; it keeps its identity.
-        sweep: the place of a new run.
     Raises:
         ConfigError: another process trains there, it holds a run that could be continued, or it cannot be made.
     """
@@ -230,7 +227,7 @@ def claimed(run: RunDirectory, *, resumes: bool, sweep: SweepPlace | None = None
             if not resumes:
                 check_is_free(run)
             try:
-                identity = (run.identity() if resumes else None) or RunIdentity.new(sweep)
+                identity = (run.identity() if resumes else None) or RunIdentity.new()
                 run.write_identity(identity)
                 yield identity
             finally:

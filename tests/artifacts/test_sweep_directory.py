@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
 from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name, refuse_secrets
 from seq2seq.config.command import path_word
@@ -50,13 +49,11 @@ def begin(sweep: SweepDirectory, words: list[str]) -> None:
     )
 
 
-def test_a_run_knows_its_place_by_where_it_lies(tmp_path: Path) -> None:
+def test_a_run_knows_its_sweep_by_where_it_lies(tmp_path: Path) -> None:
     sweep = SweepDirectory(tmp_path / "mine")
     assert SweepDirectory.of_run(sweep.path / "007_seed=7") is None
     begin(sweep, ["seed=6,7"])
     assert SweepDirectory.of_run(sweep.path / "007_seed=7") == sweep
-    assert sweep.place("007_seed=7") == SweepPlace("mine", 7)
-    assert sweep.place("by_hand") == SweepPlace("mine", 0)
     assert SweepDirectory.of_run(sweep.path) is None
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from seq2seq import cli
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.errors import ConfigError
 from seq2seq.exit_status import exit_status
@@ -100,7 +99,6 @@ def test_sweeps_without_a_name_have_directories_of_their_own(done: Done) -> None
     first, second = sorted(Path("runs/fixed").absolute().iterdir())
     assert SweepDirectory(first).jobs() == SweepDirectory(second).jobs() == NAMES[:2]
     assert SweepDirectory.of_run(first / NAMES[1]) == SweepDirectory(first)
-    assert SweepDirectory(first).place(NAMES[1]) == SweepPlace(first.name, 1)
 
 
 def test_what_a_command_says_twice_counts_once(done: Done) -> None:

@@ -91,8 +91,6 @@ def test_trials_are_runs_and_one_that_fails_stops_no_other(
     assert [name] == [each.path.name for each in runs_in(sweep.path)]
     config = run.config()
     assert config.logger.wandb_group == "search"
-    identity = run.identity()
-    assert identity and identity.sweep and (identity.sweep.group, identity.sweep.number) == ("search", 1)
     selection = run.selection()
     trial = search.study.trials[1]
     assert trial.value == selection.valid[selection.selected]["loss"]

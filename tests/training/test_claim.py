@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import seq2seq
-from seq2seq.artifacts.identity import SweepPlace
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.training.composed import fresh_directory
@@ -35,12 +34,11 @@ def test_an_identity_is_kept_when_a_run_is_resumed_and_made_anew_for_another(tmp
     run = RunDirectory(tmp_path / "run")
     identities = []
     for resumes in (False, True, False):
-        with claimed(run, resumes=resumes, sweep=SweepPlace("a sweep", 7)) as identity:
+        with claimed(run, resumes=resumes) as identity:
             (run.path / "config.yaml").touch()
             identities.append(identity)
             assert run.identity() == identity
     assert identities[0] == identities[1] != identities[2]
-    assert identities[1].sweep == SweepPlace("a sweep", 7)
 
 
 def test_a_run_of_an_older_version_gets_an_identity_when_it_is_resumed(tmp_path: Path) -> None:
@@ -57,7 +55,7 @@ def test_a_run_that_comes_to_nothing_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "a/run").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"id": "1", "sweep": 3, "corpus": {}, "tokenizer": ""}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"id": "1", "corpus": 3, "tokenizer": ""}'])
 def test_a_damaged_identity_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(RunError, match=r"run\.json: is not the identity of a run, so it is damaged"):

@@ -14,10 +14,9 @@ from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.wandb_sync import is_synced, sync, sync_notice
 from seq2seq.cli import main
 from seq2seq.errors import RunError
-from seq2seq.sweeps.summary import best_scores, log_sweep_summary, score_table
 from tests.places import ROOT, made_once
 from tests.training.tiny_runs import tiny_config, train_with
-from tests.training.wandb_file import read_parts, read_run
+from tests.training.wandb_file import read_parts
 from tests.training.wandb_server import WandbServer, wandb_server
 
 WANDB = {"logger.wandb": True, "logger.wandb_mode": "offline", "trainer.max_steps": 2}
@@ -37,7 +36,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbSer
 
 @pytest.fixture(scope="session")
 def recorded(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of two jobs, the first of which was resumed, with a summary; nothing of it is synced."""
+    """A sweep of two jobs, the first of which was resumed; nothing of it is synced."""
 
     def record(folder: Path) -> None:
         import wandb
@@ -49,7 +48,6 @@ def recorded(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             if number == 0:
                 config.trainer.max_steps = 4
                 train_with(config, resume=True)
-        log_sweep_summary([RunDirectory(folder / name) for name in ("000", "001")], folder)
         wandb.teardown()  # `finish` returns before the last rows are on disk
 
     return made_once(tmp_path_factory, "sweeps", lambda folder: record(folder / "my_sweep")) / "my_sweep"
@@ -76,40 +74,12 @@ def upload_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return uploaded
 
 
-def test_a_sweep_is_one_group_of_one_run_a_job_and_a_summary(sweep: Path) -> None:
+def test_a_sweep_is_one_group_of_one_run_a_job(sweep: Path) -> None:
     first, resumed = read_parts(sweep / "000")
     (second,) = read_parts(sweep / "001")
-    (summary,) = read_parts(sweep)
-    assert {part["group"] for part in (first, resumed, second, summary)} == {"my_sweep"}
-    assert [part["job_type"] for part in (first, resumed, second, summary)] == ["train", "train", "train", "summary"]
-    assert first["id"] == resumed["id"] and len({first["id"], second["id"], summary["id"]}) == 3
-    assert summary["name"] == "my_sweep summary"
-
-
-def test_the_summary_holds_the_table_of_all_scores(sweep: Path, tmp_path: Path) -> None:
-    runs = [RunDirectory(sweep / "000"), RunDirectory(sweep / "001")]
-    scores = [run.scores()["test"] for run in runs]
-    columns, rows = score_table(runs)
-    assert columns == [
-        *("run", "optim.lr", "trainer.max_steps", "state", "selected"),
-        *(f"test {metric}" for metric in ("bleu", "chrf", "ter", "bleu_legacy_tok")),
-    ]
-    assert [row[:4] for row in rows] == [["000", 0.001, 4, "finished"], ["001", 0.002, 2, "finished"]]
-    assert [row[6] for row in rows] == [found["chrf"].score for found in scores]
-    logged = read_run(sweep)
-    assert logged["summary"]["best/test chrf"] == max(found["chrf"].score for found in scores)
-    assert logged["summary"]["best/test ter"] == min(found["ter"].score for found in scores)
-    (table,) = sweep.glob("wandb/offline-run-*/files/media/table/scores*.json")
-    assert all(f'"{row[0]}"' in table.read_text() for row in rows)
-
-    names = ["run", "seed", "state", "selected", "test bleu", "test ter", "other bleu"]
-    two = [["0", 5, "finished", "last", 1.0, 2.0, None], ["1", 3, "finished", "best", 4.0, 3.0, None]]
-    assert best_scores(names, two) == {"best/test bleu": 4.0, "best/test ter": 2.0}
-
-    unfinished = RunDirectory(tmp_path / "002")
-    unfinished.write_config(runs[0].config())
-    _, with_it = score_table([*runs, unfinished])
-    assert with_it[2] == ["002", 0.001, 4, "unfinished", None, None, None, None, None]
+    assert {part["group"] for part in (first, resumed, second)} == {"my_sweep"}
+    assert {part["job_type"] for part in (first, resumed, second)} == {"train"}
+    assert first["id"] == resumed["id"] != second["id"]
 
 
 def test_all_parts_arrive_in_their_order_and_once(
@@ -128,11 +98,11 @@ def test_all_parts_arrive_in_their_order_and_once(
     shipped = (sweep / "000/export/safetensors/model.safetensors").read_bytes()
     assert server.files[f"{model.id}/model.safetensors"] == shipped
     told = capsys.readouterr().err
-    assert len(re.findall(r"^\d/4 synced: ", told, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\d/3 synced: ", told, re.MULTILINE)) == 3
 
     n_requests = server.n_requests
     sync([sweep])
-    assert "synced before: 4 of 4 parts" in capsys.readouterr().err
+    assert "synced before: 3 of 3 parts" in capsys.readouterr().err
     assert server.n_requests == n_requests
     assert sync_notice([sweep], "offline") == ""
 
@@ -214,62 +184,4 @@ def test_what_is_left_to_sync_is_named_in_the_order_of_its_starts(sweep: Path) -
     (early / "run-x.wandb.synced").touch()
     assert sync_notice([sweep / "000"], "x").startswith(f"x; upload {late.name} later")
     all_parts = sync_notice([sweep], "x")
-    assert all_parts.count("offline-run-") == 3 and "-summary" in all_parts
-
-
-def test_the_summary_of_a_sweep_is_brought_up_to_date(
-    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import wandb
-
-    copy = tmp_path / "copy"
-    for name in ("000", "001"):
-        for file in ("config.yaml", "run.json", "scores.json", "selection.json"):
-            (copy / name).mkdir(parents=True, exist_ok=True)
-            (copy / name / file).write_bytes((sweep / name / file).read_bytes())
-    monkeypatch.setattr(sys, "argv", ["seq2seq"])
-    main(["wandb", "summary", str(copy)])
-    main(["wandb", "summary", str(copy)])
-    wandb.teardown()
-    told = capsys.readouterr().err
-    assert told.count("wrote the summary of 2 runs; upload offline-run-") == 2
-    parts = read_parts(copy)
-    assert {part["id"] for part in parts} == {read_parts(sweep)[0]["id"]}
-
-    with pytest.raises(SystemExit):
-        main(["wandb", "summary", str(copy / "000")])
-    assert "000: is not the directory of a sweep, which has a folder for each job" in capsys.readouterr().err
-    monkeypatch.setenv("WANDB_MODE", "disabled")
-    for name in ("000", "001"):
-        text = (copy / name / "config.yaml").read_text()
-        (copy / name / "config.yaml").write_text(text.replace("wandb_mode: offline", "wandb_mode: auto"))
-    with pytest.raises(
-        RunError, match=r"no summary, since W&B is disabled; set logger.wandb_mode or WANDB_MODE to off"
-    ):
-        log_sweep_summary([RunDirectory(copy / "000")], copy)
-
-
-def test_the_summary_of_a_sweep_goes_online_or_says_why_not(
-    server: WandbServer,
-    sweep: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    import wandb
-
-    wandb.teardown()  # of an earlier test: W&B reads the environment once
-    monkeypatch.setenv("WANDB_MODE", "online")
-    config = sweep / "000/config.yaml"
-    config.write_text(config.read_text().replace("wandb_mode: offline", "wandb_mode: auto"))
-    runs, folder = [RunDirectory(sweep / "000"), RunDirectory(sweep / "001")], tmp_path / "summary"
-    folder.mkdir()
-    log_sweep_summary(runs, folder)
-    ((name, run),) = server.runs.items()
-    assert run.fields["jobType"] == "summary" and "best/test chrf" in run.summary
-    assert capsys.readouterr().err == f"the summary of 2 runs is at {server.url}/ann/seq2seq/runs/{name}\n"
-    server.status = 401
-    with pytest.raises(RunError, match=r"W&B does not get the summary \(.*; try again with .* wandb summary"):
-        log_sweep_summary(runs, folder)
-    server.status = 200  # which W&B would wait for
-    wandb.teardown()
+    assert all_parts.count("offline-run-") == 2

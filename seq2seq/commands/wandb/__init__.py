@@ -3,11 +3,11 @@
 import argparse
 
 from seq2seq.commands import add_commands
-from seq2seq.commands.wandb import summary, sync
+from seq2seq.commands.wandb import sync
 
-SUBCOMMANDS = {"sync": sync, "summary": summary}
+SUBCOMMANDS = {"sync": sync}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Upload what runs recorded offline, and the scores of a sweep as one table."
+    parser.description = "Upload what runs recorded offline."
     add_commands(parser, {"sub-commands": SUBCOMMANDS})

@@ -143,13 +143,6 @@ MUTANTS = [
         tests=["tests/training/test_loggers.py::test_the_mode_is_known_before_anything_is_asked"],
     ),
     Mutant(
-        fault="the lowest score of a sweep is called the best",
-        file="seq2seq/sweeps/summary.py",
-        text='if name.endswith(" ter")',
-        becomes='if not name.endswith(" ter")',
-        tests=[f"{SYNC}::test_the_summary_holds_the_table_of_all_scores"],
-    ),
-    Mutant(
         fault="a downloaded model may have files of other places",
         file="seq2seq/artifacts/wandb_questions.py",
         text="entry.ref is not None or not is_model_file(name)",

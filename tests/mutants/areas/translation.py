@@ -445,8 +445,8 @@ MUTANTS = [
     Mutant(
         fault="two processes make the same block",
         file="seq2seq/translation/parts.py",
-        text="is taken\n            return False",
-        becomes="is taken\n            return True",
+        text="is taken\n        return False",
+        becomes="is taken\n        return True",
         tests=["tests/translation/test_parts.py::test_who_makes_a_block_keeps_others_from_it_until_it_ends"],
     ),
     Mutant(
