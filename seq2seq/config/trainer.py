@@ -9,8 +9,6 @@ from seq2seq.config.on_resume import horizon, runtime, start
 
 FSDP = "fsdp"
 FALLING = ("valid/loss", "valid/perplexity")  # the metrics of `monitor` of which less is better
-_STARTS_PROCESSES = ("spawn", "fork", "notebook")  # in names of Lightning's strategies
-_SAVES_IN_PARTS = ("fsdp_", "deepspeed", "xla")  # so do these
 
 
 @dataclass(kw_only=True)
@@ -44,6 +42,7 @@ class TrainerConfig:
             "trainer", self, precision=("auto", "32-true", "bf16-mixed", "16-mixed", "bf16-true", "64-true")
         )
         yield from one_of("trainer", self, accelerator=("auto", "cpu", "gpu", "cuda", "mps"))
+        yield from one_of("trainer", self, strategy=("auto", "ddp", FSDP))
         yield from one_of(
             "trainer",
             self,
@@ -67,16 +66,6 @@ class TrainerConfig:
             average_last=0,
         )
         yield from not_too_many("trainer", self, "devices", "threads")
-        if any(word in self.strategy for word in _STARTS_PROCESSES):
-            yield (
-                f"trainer.strategy={self.strategy} starts processes of its own, beside those of the run; use ddp, "
-                "whose processes train.py starts as trainer.devices says"
-            )
-        if any(word in self.strategy for word in _SAVES_IN_PARTS):
-            yield (
-                f"trainer.strategy={self.strategy} saves checkpoints that only the same processes can read; use "
-                f"{FSDP}, which splits weights and optimizer among the processes and saves them whole"
-            )
         if self.strategy == FSDP:
             yield from self._problems_of_splitting()
         if not 0 <= self.ema_decay < 1:

@@ -60,7 +60,7 @@ def test_each_key_that_takes_a_path_is_marked_as_one_of_this_machine():
             setattr(value_of(config, section) if section else config, name, "../of/ann")
             problems = [*config.problems(), *config.problems_of_training()]
             taken += [key] if not problems else []
-    assert sorted(taken) == ["data.name", "data.test", "data.train", "data.valid", "trainer.strategy"]
+    assert sorted(taken) == ["data.name", "data.test", "data.train", "data.valid"]
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,6 @@ def test_test_sets_whose_files_would_have_the_same_names_are_refused(other):
     assert problem == f"data.test: the files of {other!r} and of 'a' would have the same names; rename one of them"
     for apart in ("a.fr/x", "a.enx", "a/en", "b.en/x"):
         assert not problems(trainer=trainer, data={"test": {"a": "test", apart: "test"}})
-
-
-@pytest.mark.parametrize("strategy", ["ddp_spawn", "ddp_fork_find_unused_parameters_true", "ddp_notebook"])
-def test_a_strategy_that_starts_processes_of_its_own_is_refused(strategy):
-    (problem,) = problems(trainer={"max_epochs": 1, "strategy": strategy})
-    assert problem.startswith(f"trainer.strategy={strategy} starts processes of its own, beside those of the run; use")
 
 
 ELSEWHERE = ["../../evil", "a/../b", "..", ".", "", "/etc/evil", "a//b", "a/", ".hidden", "a\\..\\b", "c:evil"]

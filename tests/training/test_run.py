@@ -22,7 +22,7 @@ from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.dataset.prepare import prepare
-from seq2seq.errors import ConfigError, TranslationError
+from seq2seq.errors import TranslationError
 from seq2seq.evaluation.scores import report
 from seq2seq.training import metrics, processes
 from seq2seq.training.processes import StoppedAtOnce, TrainingInterrupted
@@ -363,12 +363,6 @@ def test_a_time_limit_ends_the_run_with_its_tests_and_the_learning_rate_falls_un
     assert rates == pytest.approx(by_hand)
     for name in ("scores.json", "selection.json", "summary.txt", "hypotheses/test.en", "checkpoints/model.ckpt"):
         assert (tmp_path / "run" / name).is_file()
-
-
-def test_what_lightning_cannot_do_is_an_error_in_a_sentence(corpus, tmp_path):
-    with pytest.raises(ConfigError, match=r"trainer: what is asked for does not work here \(.*'bogus'"):
-        train_with(tiny_config(corpus, tmp_path / "run", {"trainer.strategy": "bogus"}))
-    assert not (tmp_path / "run/config.yaml").exists()
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(corpus, tmp_path):
