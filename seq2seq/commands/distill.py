@@ -13,9 +13,9 @@ KEEP_SHARE = 0.95  # as in Firefox's pipeline
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Teachers translate the training text of a student, which learns from that and from the references, and is "
-        "compared with them; its weights in 8 bits, too, which needs the package ctranslate2. The same command goes on "
-        "with what is not done yet."
+        "Teachers translate the training text of a student, which learns from that and is compared with them; its "
+        "weights in 8 bits, too, which needs the package ctranslate2. The same command goes on with what is not done "
+        "yet."
     )
     add = parser.add_argument
     add(
@@ -34,9 +34,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--references",
         type=not_negative,
-        default=0.5,
+        default=0,
         metavar="SHARE",
-        help="of the text that the student reads with its references, not with translations; default: 0.5",
+        help="of the text that the student reads with its references, not with translations; default: 0, which was best",
     )
     add(
         "--n-best",
