@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=not_negative,
         default=0,
         metavar="SHARE",
-        help="of the text that the student reads with its references, not with translations; default: 0, which was best",
+        help="of the text that the student reads with its references, not with translations; default: 0, as was best",
     )
     add(
         "--n-best",
