@@ -30,7 +30,8 @@ help:  ## list the targets
 
 .PHONY: demo
 demo: $(VENV)/runtime.stamp  ## train a small model on the bundled corpus, score it, translate a file with it
-	@rm -rf $(DEMO)
+	@# Other runs of this experiment lie in it, each in a folder of its time.
+	@mkdir -p $(DEMO) && find $(DEMO) -mindepth 1 -maxdepth 1 ! -name "20*" -exec rm -rf {} +
 	$(BIN)/python train.py experiment=demo trainer.devices=1 run_dir=$(DEMO)
 	@head -n 20 $(SAMPLE).fr > $(DEMO)/source.fr
 	@head -n 20 $(SAMPLE).en > $(DEMO)/reference.en

@@ -161,14 +161,14 @@ def main() -> None:
     tokenizer, sizes = trained.tokenizer, trained.config.model
     labels = sorted({label for _, label in read_labelled(args.files[0])})
     longest = sizes.max_length - 1  # and eos
+    lines = list(read_lines(args.predict)) if args.predict else []
     text, valid, test = (read_examples(file, labels, tokenizer, longest) for file in args.files)
     encoder = Transformer(sizes, tokenizer.vocab_size) if args.encoder == "fresh" else trained.build()
     model = Classifier(encoder, len(labels), is_frozen=args.encoder == "frozen")
     train(model, text, valid, RATES[args.encoder], args.epochs)
     found = predicted(model, test)
     print(f"test: accuracy {accuracy(test, found):.3f}", confusion(test, found, labels), sep="\n", file=sys.stderr)
-    if args.predict:
-        lines = list(read_lines(args.predict))
+    if lines:
         asked = [Example(ids[:longest], label=0) for ids in tokenizer.encode(lines)]
         for line, number in zip(lines, predicted(model, asked), strict=True):
             print(labels[number] if line.strip() else "")
@@ -178,4 +178,5 @@ if __name__ == "__main__":
     try:
         main()
     except UserError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -66,5 +66,5 @@ def test_what_is_wrong_with_a_file_is_one_sentence(
 ) -> None:
     Path(files[number]).write_text(text, encoding="utf-8")
     done = command(str(trained_run), *files, script=SCRIPT)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert told in done.stderr and len(done.stderr.splitlines()) == 1

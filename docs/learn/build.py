@@ -65,7 +65,7 @@ TRAIN_DEMO = f"""\
 import seq2seq
 
 if not os.path.exists("{DEMO}/summary.txt"):
-    seq2seq.train(["experiment=demo", "run_dir={DEMO}", "resume=auto", "logger=csv"])"""
+    seq2seq.train(["experiment=demo", "run_dir={DEMO}", "resume=auto", "trainer.devices=1", "logger=csv"])"""
 
 
 def with_outputs(text: str, *, has_demo: bool) -> str:

@@ -28,7 +28,7 @@ class HeadRequest:
         model: a run directory, a checkpoint file or a model directory.
         files: source and target; None: the test set.
         test: a test set of the run; empty: its first one.
-        tag: the kind of text of the sources, for models that have tags.
+        tag: the kind of text of the sources, for models that have tags; empty: that of the test set, if it has one.
         n_sentences: how many are looked at, at equal distances; 0: all.
         ablation: how many of these are translated without each part; 0: none.
         links: a file of reference links for all lines of the text; None: IBM model 1 makes them.
@@ -57,10 +57,10 @@ def study_heads(request: HeadRequest, tell: Tell) -> HeadReport:
     speed_up_cpu()
     trained = TrainedModel.read(request.model)
     model = torch_model(trained, request.device)
-    tag = trained.tokenizer.tag(request.tag)
     text = (
         of_files(*request.files) if request.files else of_test_set(trained, RunDirectory(request.model), request.test)
     )
+    tag = trained.tokenizer.tag(request.tag or text.tag)
     kept_links = read_links(request.links, text.pairs) if request.links else None
     places = text.places(request.n_sentences)
     chosen = text.at(places)

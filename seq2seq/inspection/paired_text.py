@@ -4,7 +4,7 @@ What the configuration of a model names is read where it is kept, and never fetc
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from statistics import mean
@@ -29,11 +29,13 @@ class PairedText:
 
     Attributes:
         name: of the test set, or of the files.
+        tag: the kind of text of all its sources; empty for none.
     """
 
     name: str
     sources: list[str]
     references: list[list[str]]
+    tag: str = ""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -46,7 +48,7 @@ class PairedText:
 
     def at(self, places: Sequence[int]) -> "PairedText":
         """The sentences at these places, in their order."""
-        return PairedText(self.name, [self.sources[i] for i in places], [self.references[i] for i in places])
+        return replace(self, sources=[self.sources[i] for i in places], references=[self.references[i] for i in places])
 
 
 def of_files(src: Path, tgt: Path) -> PairedText:
@@ -76,8 +78,10 @@ def of_test_set(model: TrainedModel, run: RunDirectory, test: str) -> PairedText
         raise RunError(
             f"{run.path} has no test set {test!r}; choose from {', '.join(sets) or '(none)'}, or give --src and --tgt"
         )
+    tags = {source.tag or "" for source in sets[test].sources}
+    tag = tags.pop() if len(tags) == 1 else ""
     if (run.path / "config.yaml").is_file() and test in run.tests() and (kept := run.sources(test)):
-        return PairedText(test, kept, [list(references) for references in run.references(test)])
+        return PairedText(test, kept, [list(references) for references in run.references(test)], tag)
     try:
         files = fetch_sources(model.config.data, sets[test].sources, with_references=True, is_offline=True)
     except CorpusError as error:
@@ -87,7 +91,7 @@ def of_test_set(model: TrainedModel, run: RunDirectory, test: str) -> PairedText
     pairs = list(chain.from_iterable(map(read_pairs, files)))
     further = chain.from_iterable(map(read_references, files))
     return PairedText(
-        test, [src for src, _ in pairs], [[tgt, *more] for (_, tgt), more in zip(pairs, further, strict=True)]
+        test, [src for src, _ in pairs], [[tgt, *more] for (_, tgt), more in zip(pairs, further, strict=True)], tag
     )
 
 

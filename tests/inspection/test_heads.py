@@ -2,20 +2,23 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from seq2seq.analysis.alignment import word_alignment, words_of_pieces
+from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.dataset.batches import collate
 from seq2seq.inspection.head_figures import FIGURES
+from seq2seq.inspection.head_study import HeadRequest, study_heads
 from seq2seq.inspection.heads import AlignedHeads, look_at_heads, readable
 from seq2seq.inspection.link_scores import Reference
 from seq2seq.model.transformer import Transformer
 from seq2seq.vocabulary import BOS, EOS
-from tests.translating import sentences
+from tests.translating import sentences, write_run
 
 PAIRS = sentences(9)
 DIAGONAL = [Reference(*({(i, i) for i in range(len(src.split()))},) * 2) for src, _ in PAIRS]
@@ -103,6 +106,22 @@ def test_tags_are_ends_and_no_words(tagged_run: Path) -> None:
         weights = model.attention_weights(batch.src, batch.tgt_in).encoder[0][0, 0]
     assert one["encoder"]["ends"][0, 0] == pytest.approx(weights[:, [0, -1]].sum(1).mean().item(), abs=1e-6)
     assert set(figures["encoder"]) == set(FIGURES)
+
+
+def test_a_test_set_is_read_with_its_tag_and_other_text_with_the_one_that_is_asked_for(
+    tagged_run: Path, tmp_path: Path
+) -> None:
+    files = tmp_path / "x.fr", tmp_path / "x.en"
+    for file, lines in zip(files, zip(*PAIRS, strict=True), strict=True):
+        file.write_text("".join(f"{line}\n" for line in lines))
+    model = read_checkpoint(tagged_run / "checkpoints/model.ckpt").model
+    model.config["data"] |= {"dir": str(tmp_path), "test": {"news": {"source": "x", "tag": "t"}}}
+    run = write_run(tmp_path / "run", model)
+    cases: list[dict[str, Any]] = [{}, {"tag": "t"}, {"files": files}, {"files": files, "tag": "t"}]
+    shown = [
+        study_heads(HeadRequest(model=run, **how), lambda _: None).figures["encoder"]["ends"][0, 0] for how in cases
+    ]
+    assert shown[0] == shown[1] == shown[3] != shown[2]
 
 
 def test_pairs_that_cannot_be_read_are_left_out(trained: TrainedModel, model: Transformer) -> None:
