@@ -14,6 +14,7 @@ within a second are the same wish, as a double Ctrl-C is. One that comes later e
 command that started this one is a SIGTERM, too.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -126,6 +127,12 @@ def note(message: str, end: str = "\n") -> None:
     """Print a line to stderr, in place of a line of progress. If nobody can read it, the work goes on all the same."""
     with suppress(OSError, ValueError):  # a full disk, a closed pipe, a closed stream
         print((ERASE_LINE if sys.stderr.isatty() else "") + message, end=end, file=sys.stderr, flush=True)
+
+
+def show_log(level: int = logging.INFO) -> None:
+    """Let messages of the log be lines on stderr, in place of a line of progress."""
+    start = ERASE_LINE if sys.stderr.isatty() else ""
+    logging.basicConfig(level=level, format=f"{start}%(message)s", stream=sys.stderr)
 
 
 @contextmanager

@@ -1,10 +1,9 @@
 """Make training text of one language alone:  python -m seq2seq backtranslate RUN --mono FILE --output DIR"""
 
 import argparse
-import logging
-import sys
 from pathlib import Path
 
+from seq2seq.exit_status import show_log
 from seq2seq.options import add_launchers, not_negative_integer, positive
 
 
@@ -31,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from seq2seq.backtranslation import backtranslate
 
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_log()
     backtranslate(
         args.models,
         args.mono,

@@ -1,11 +1,10 @@
 """Train a student on what teachers translate:  python -m seq2seq distill RUN experiment=demo model=tiny --output DIR"""
 
 import argparse
-import logging
 import os
-import sys
 from pathlib import Path
 
+from seq2seq.exit_status import show_log
 from seq2seq.options import add_launchers, not_negative, positive
 
 KEEP_SHARE = 0.95  # as in Firefox's pipeline
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
     from seq2seq.distillation import Distillation
     from seq2seq.errors import ConfigError
 
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_log()
     # Path.exists() raises an error for a word that is too long for a name.
     teachers = tuple(Path(word) for word in args.words if "=" not in word or os.path.exists(word))  # noqa: PTH110
     words = tuple(word for word in args.words if Path(word) not in teachers)

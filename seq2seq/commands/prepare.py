@@ -4,13 +4,12 @@ It takes the words of `train.py`, whose run then finds everything in the cache. 
 before. Where one machine is too small, `data.executor` names a Dask cluster.
 """
 
-import logging
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.errors import ConfigError
+from seq2seq.exit_status import show_log
 
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
     from omegaconf import DictConfig
@@ -22,7 +21,7 @@ def run(words: Sequence[str]) -> None:
     Raises:
         ConfigError: they do not describe one new run.
     """
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_log()
     if not MULTIRUN.isdisjoint(words):
         raise ConfigError("prepare is for one run; leave -m out, and give each key one value")
     with_hydra(words, _prepare)

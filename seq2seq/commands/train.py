@@ -7,12 +7,12 @@ docs/architecture.md has the way from these words to the processes that train.
 
 import logging
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.errors import ConfigError
+from seq2seq.exit_status import show_log
 
 if TYPE_CHECKING:  # Hydra takes a tenth of a second to import: too long for the help of all commands
     from omegaconf import DictConfig
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
     if ranks is None:
         return _run(words, None)
     if not ranks.is_first:
-        logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+        show_log(logging.WARNING)
         follow(ranks)
         return 0
     with leaving_group(), ranks.ending_together():
@@ -51,7 +51,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str], ranks: "Ranks | None") -> int:
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_log()
     logging.getLogger("matplotlib").setLevel(logging.WARNING)  # the first time, it tells that it has looked for fonts
     if any(word.startswith("resume=") for word in words):
         from seq2seq.sweeps.multirun import words_to_resume

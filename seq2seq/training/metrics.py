@@ -4,15 +4,16 @@ How far it is, its loss and its speed.
 """
 
 import math
+import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from rich.console import Console
 
 from seq2seq.dataset.batches import Step
 from seq2seq.exit_status import note
@@ -23,6 +24,7 @@ from seq2seq.vocabulary import PAD
 
 TOKENS, HOURS = "progress/tgt_tokens", "progress/hours"
 SECONDS_BETWEEN_LINES = 30  # where there is no terminal
+SECONDS_BETWEEN_UPDATES = 0.5  # of the line on one
 
 
 class Counters(pl.Callback):
@@ -130,15 +132,8 @@ class Counters(pl.Callback):
         self._forget_steps()
 
 
-class _Stderr(Console):
-    """If nobody reads it any more, the run goes on all the same, as it does after a `note`."""
-
-    def on_broken_pipe(self) -> None:  # rich would exit
-        self.quiet = True
-
-
 class ProgressReport(pl.Callback):
-    """Loss, speed and time left; one line for each validation.
+    """Loss, speed and time left, in a line that changes on a terminal; one more line for each validation.
 
     Args:
         total_steps: optimizer steps of the run; 0 if only time limits it.
@@ -146,37 +141,38 @@ class ProgressReport(pl.Callback):
 
     def __init__(self, counters: Counters, total_steps: int) -> None:
         self.counters, self.total_steps = counters, total_steps
-        self.console = _Stderr(stderr=True, highlight=False)
-        self.status = self.console.status("")  # a line that changes, on a terminal
         self.began, self.share_before, self.last_line = 0.0, 0.0, 0.0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.began = self.last_line = time.monotonic()
         assert isinstance(pl_module, TranslationModule)
         self.share_before = self._share(pl_module)  # of a resumed run
-        if trainer.is_global_zero:
-            self.status.start()
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         assert isinstance(pl_module, TranslationModule)
-        now = time.monotonic()
-        if self.console.is_terminal:
-            self.status.update(self._describe(pl_module, now))
-        elif trainer.is_global_zero and now - self.last_line >= SECONDS_BETWEEN_LINES:
-            self.last_line = now
-            note(self._describe(pl_module, now))
+        now, on_terminal = time.monotonic(), sys.stderr.isatty()
+        pause = SECONDS_BETWEEN_UPDATES if on_terminal else SECONDS_BETWEEN_LINES
+        if not trainer.is_global_zero or now - self.last_line < pause:
+            return
+        self.last_line = now
+        line = self._describe(pl_module, now)
+        if on_terminal:
+            note(line[: shutil.get_terminal_size().columns - 1], end="")
+        else:
+            note(line)
 
     def tell_validation(self, module: TranslationModule, metrics: Mapping[str, float]) -> None:
         if module.global_rank == 0:
             found = "  ".join(f"{name} {value:.3f}" for name, value in metrics.items())
-            with suppress(OSError):  # a full disk, a terminal that is gone
-                self.console.print(f"valid  step {module.n_steps}  {found}", soft_wrap=True)
+            note(f"valid  step {module.n_steps}  {found}")
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        with suppress(OSError):
-            self.status.stop()
+        note("", end="")  # in place of the line
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        note("", end="")
 
     def _share(self, module: TranslationModule) -> float:
         """How much of the run is done, by whichever limit comes first."""

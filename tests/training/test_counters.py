@@ -63,3 +63,14 @@ def test_progress_that_nobody_can_read_ends_no_run_however_long_it_will_take(cor
         train_with(config, SignalAt(3))
     with suppress(OSError):
         written.close()
+
+
+def test_on_a_terminal_no_line_of_progress_is_left_when_a_run_stops(corpus, tmp_path, monkeypatch, capsys):
+    changes = {"trainer.max_epochs": 0, "trainer.max_steps": 9, "trainer.progress": True, "data.test": None}
+    monkeypatch.setattr(metrics_module, "SECONDS_BETWEEN_UPDATES", 0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with pytest.raises(TrainingInterrupted):
+        train_with(tiny_config(corpus, tmp_path / "run", changes), SignalAt(3))
+    *shown, last = capsys.readouterr().err.split("\r\x1b[K")
+    (line,) = [each for each in shown if each.startswith("epoch 1  step 2/9  loss ")]
+    assert line.endswith(" left") and len(line) < 80 and not last

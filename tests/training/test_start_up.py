@@ -19,7 +19,7 @@ from tests.training.tiny_runs import arguments, train_here
 def test_hydra_alone_answers_what_needs_no_run(words: list[str], status: int) -> None:
     found = imported_by(*words, status=status)
     assert "hydra" in found
-    unused = {"torch", "pytorch_lightning", "numpy", "sentencepiece", "wandb", "matplotlib", "rich", "sacrebleu"}
+    unused = {"torch", "pytorch_lightning", "numpy", "sentencepiece", "wandb", "matplotlib", "sacrebleu"}
     assert not found & unused
     stages = {name.split(".")[1] for name in found if name.startswith("seq2seq.")}
     assert stages == {

@@ -1,11 +1,10 @@
 """Options that the sub-commands share: which languages, and where corpora are kept."""
 
 import argparse
-import logging
-import sys
 from typing import TYPE_CHECKING
 
 from seq2seq.errors import ConfigError
+from seq2seq.exit_status import show_log
 
 if TYPE_CHECKING:
     from seq2seq.corpus.named.library import Library
@@ -43,7 +42,7 @@ def library_of(args: argparse.Namespace, *, is_offline: bool = False) -> "Librar
     from seq2seq.config import DataConfig
     from seq2seq.corpus.named.library import Library
 
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    show_log()
     languages = getattr(args, "languages", ["fr", "en"])
     if languages[0] == languages[1]:
         raise ConfigError(f"--languages {' '.join(languages)}: name two languages")
