@@ -14,6 +14,7 @@ within a second are the same wish, as a double Ctrl-C is. One that comes later e
 command that started this one is a SIGTERM, too.
 """
 
+import io
 import logging
 import os
 import signal
@@ -54,6 +55,8 @@ def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> 
         is_program: after this work, the process only ends.
     """
     _open_stderr()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a locale that is not UTF-8 lacks letters; none ends a command
+        sys.stdout.reconfigure(errors="backslashreplace")
     if is_program:
         end_with_parent()
     try:
@@ -261,8 +264,10 @@ def for_children(are_launched: bool = False) -> dict[str, str]:
     Args:
         are_launched: another program starts it, and ends it.
     """
-    places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]  # a clone need not be installed
-    return {_PARENT: str(0 if are_launched else os.getpid()), "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    # A clone need not be installed. The present folder comes last, since it may have a package of our name.
+    places = filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"), str(Path.cwd())])
+    parent = {_PARENT: str(0 if are_launched else os.getpid())}
+    return parent | {"PYTHONPATH": os.pathsep.join(places), "PYTHONSAFEPATH": "1"}
 
 
 def end_with_parent() -> None:

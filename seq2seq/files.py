@@ -173,6 +173,9 @@ def sync_directory(path: Path) -> None:
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):  # as of some shared folders, which cannot do that
+            raise
     finally:
         os.close(directory)
 

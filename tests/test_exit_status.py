@@ -247,3 +247,25 @@ def test_progress_is_one_line_of_a_terminal_that_goes_at_the_end(
         tell("half")
         tell("nearly")
     assert stderr.written() == shown
+
+
+def test_what_the_encoding_of_stdout_lacks_is_escaped() -> None:
+    program = "from seq2seq.exit_status import exit_status; exit_status(lambda: print('50.2 ± 0.6 …'))"
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, timeout=60)
+    assert (done.stdout, done.stderr) == (b"50.2 \xb1 0.6 \\u2026\n", b"")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 always looks into the present folder first")
+def test_a_command_that_we_start_is_ours_though_the_present_folder_has_a_package_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "seq2seq").mkdir()
+    (tmp_path / "seq2seq/__init__.py").touch()
+    (tmp_path / "mine.py").touch()
+    program = (
+        "import os, subprocess, sys; from seq2seq.exit_status import for_children; os.chdir(sys.argv[1]); "
+        "env = os.environ | for_children(); "
+        "assert subprocess.run([sys.executable, '-c', 'import mine'], env=env).returncode == 0; "
+        "sys.exit(subprocess.run([sys.executable, '-m', 'seq2seq', '--help'], env=env).returncode)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, tmp_path], cwd=ROOT, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")

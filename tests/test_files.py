@@ -1,5 +1,6 @@
 """Files and folders that are whole or not there at all."""
 
+import errno
 import json
 import os
 import signal
@@ -7,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,20 @@ def test_a_file_is_on_disk_before_it_gets_its_name_and_the_name_before_the_write
 ) -> None:
     write_text(tmp_path / "file", "new")
     assert calls == ["3 bytes", "rename", "folder"]
+
+
+@pytest.mark.parametrize(("number", "is_told"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_file_system_that_writes_no_folders_to_disk_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_told: bool
+) -> None:
+    def refuse(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, "the disk says no")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match="no") if is_told else nullcontext():
+        write_text(tmp_path / "file", "new")
+    assert (tmp_path / "file").read_text() == "new"
 
 
 def test_the_files_of_a_folder_are_on_disk_before_it_gets_its_name(tmp_path: Path, calls: list[str]) -> None:

@@ -31,7 +31,7 @@ def run(words: Sequence[str]) -> int:
         ConfigError: Hydra refuses the words.
         SystemExit: a signal came.
     """
-    if {"WORLD_SIZE", "SLURM_NTASKS"}.isdisjoint(os.environ):  # of which a launcher sets one
+    if {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}.isdisjoint(os.environ):  # of which a launcher sets one
         return _run(words, None)
 
     from seq2seq.training.processes import quick_imports

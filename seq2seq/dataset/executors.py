@@ -7,6 +7,7 @@ machine, or to the workers of a Dask cluster. What comes out does not depend on 
 import os
 import pickle
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
@@ -70,7 +71,12 @@ def _encoder(work: bytes) -> Encoder:
 
 @contextmanager
 def _processes(n: int) -> Iterator[tuple[Executor, int]]:
-    """Fresh processes: a fork of one that has threads can hang."""
+    """Fresh processes, which import this program: a fork of one that has threads can hang."""
+    if getattr(sys.modules["__main__"], "__file__", None) == "<stdin>":
+        raise ConfigError(
+            "text is prepared by processes that import this program, and it is read from stdin; put it into a file, or "
+            "set data.n_workers=1"
+        )
     others = active_children()
     executor = ProcessPoolExecutor(n, get_context("spawn"), _begin)
     try:
@@ -79,6 +85,10 @@ def _processes(n: int) -> Iterator[tuple[Executor, int]]:
         for process in active_children():
             if process not in others:
                 process.kill()  # rather than wait for the blocks that it has
+        if isinstance(error, OSError):
+            raise CorpusError(
+                f"a process that prepares text cannot start ({error.strerror or error}); set data.n_workers to fewer"
+            ) from error
         if not isinstance(error, BrokenProcessPool):
             raise
         raise_if_stopped()

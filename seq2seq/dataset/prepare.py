@@ -10,6 +10,7 @@ version. So the cache never gives old content, and the files may move. What the 
 whenever it is opened.
 """
 
+import errno
 import hashlib
 import json
 import logging
@@ -325,7 +326,12 @@ def _find_or_make(lock: Path, what: str, find: Callable[[], _T | None], make: Ca
                 return found
         except (CorpusError, TokenizerError) as error:
             logger.warning("the cached %s is damaged and is made again (%s)", what, error)
-        return make()
+        try:
+            return make()
+        except OSError as error:  # NFS may hide for a minute what another machine has made
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or (found := find()) is None:
+                raise
+            return found
 
 
 def _key(parts: Mapping[str, Any]) -> str:

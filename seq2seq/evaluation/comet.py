@@ -6,6 +6,7 @@ in our cache, once, with our version of torch.
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def _environment() -> Path:
     if not folder.exists():
         note(f"making an environment for COMET in {folder}, once; pip downloads what it needs")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+        new = folder.with_name(f"{folder.name}-{secrets.token_hex(4)}")  # others may share the cache, as the umask says
         try:
             _do([sys.executable, "-m", "venv", new], "there is no environment for COMET")
             constraints = new / "constraints.txt"

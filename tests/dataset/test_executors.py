@@ -1,5 +1,6 @@
 """A store is the same, whoever makes its blocks, and nothing is left of processes or of what they did not finish."""
 
+import errno
 import os
 import pickle
 import signal
@@ -141,6 +142,18 @@ class Deadly(Judge):
                 self.first.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().judge(*arguments)
+
+
+def test_a_program_that_no_process_can_import_is_refused(tmp_path, tokenizer, many, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "<stdin>", raising=False)
+    with pytest.raises(ConfigError, match=r"it is read from stdin; put it into a file, or set data\.n_workers=1"):
+        stored(tmp_path / "store", SOURCES, tokenizer, encode=by_processes)
+
+
+def test_a_process_that_cannot_start_is_not_the_fault_of_the_disk() -> None:
+    told = r"cannot start \(no more processes\); set data\.n_workers to fewer"
+    with pytest.raises(CorpusError, match=told), executors._processes(1):
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
 
 
 def test_a_process_that_is_killed_is_one_sentence_and_leaves_nothing(tmp_path, tokenizer, many) -> None:

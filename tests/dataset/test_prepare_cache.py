@@ -1,6 +1,7 @@
 """What is prepared again, and what is taken from the cache."""
 
 import copy
+import errno
 import logging
 import os
 import pickle
@@ -270,3 +271,13 @@ def test_a_cache_that_disappears_after_it_is_opened_is_not_missed(config, tmp_pa
         store.verify()
     with pytest.raises(CorpusError, match="is not a whole store"):  # as a worker does
         pickle.loads(pickle.dumps(store))
+
+
+def test_what_another_machine_has_made_is_taken_though_nfs_hid_it_at_first(tmp_path):
+    def make():
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
+
+    seen = iter([None, None, "there"])
+    assert prepare_module._find_or_make(tmp_path / "x.lock", "text", lambda: next(seen), make) == "there"
+    with pytest.raises(OSError, match="not empty"):
+        prepare_module._find_or_make(tmp_path / "x.lock", "text", lambda: None, make)

@@ -32,7 +32,7 @@ def test_a_process_started_by_hand_needs_all_variables(monkeypatch):
         launched()
 
 
-SLURM = {"SLURM_PROCID": "0", "SLURM_NNODES": "2", "SLURM_NTASKS": "3"}
+SLURM = {"SLURM_PROCID": "0", "SLURM_NNODES": "2", "SLURM_NTASKS": "5", "SLURM_STEP_NUM_TASKS": "3"}
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,16 @@ def test_a_variable_that_is_no_number_is_refused(monkeypatch, name, value):
 
 
 @pytest.mark.parametrize(
-    "variables", [{"WORLD_SIZE": "1"}, {"SLURM_NTASKS": "1", "SLURM_PROCID": "0"}, {"SLURM_NTASKS": "4"}]
+    "variables",
+    [
+        {"WORLD_SIZE": "1"},
+        {"SLURM_NTASKS": "4", "SLURM_PROCID": "0"},
+        {"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"},
+        {"SLURM_NTASKS": "4"},
+    ],
 )
 def test_one_process_is_no_group(monkeypatch, variables):
-    """In a container that sets WORLD_SIZE, in a batch job with one task, in an allocation without srun."""
+    """In a container that sets WORLD_SIZE, in a batch job, in a task of srun that is alone, in an allocation."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert launched() is None

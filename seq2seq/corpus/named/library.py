@@ -15,6 +15,7 @@ whole; each may be deleted. A shared cache has the same form, and is only read f
 at once share one download.
 """
 
+import errno
 import hashlib
 import json
 import logging
@@ -22,7 +23,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
@@ -251,7 +252,11 @@ class Library:
             if (found := self._find(place, sha256)) is not None:
                 return found
             shutil.rmtree(self.root / place, ignore_errors=True)  # damaged, or the catalogue names other bytes now
-            fill(self.root / place)
+            try:
+                fill(self.root / place)
+            except OSError as error:  # NFS may hide for a minute what another machine has made
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or self._find(place, sha256) is None:
+                    raise
         return self.root / place
 
     def _locked(self, name: str) -> AbstractContextManager[object]:
@@ -274,6 +279,11 @@ def locked(path: Path) -> AbstractContextManager[object]:
     except Timeout:
         logger.info("another process is at work on the same text; waiting for it (%s)", path)
         return lock.acquire()
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
+        logger.warning("%s cannot be locked (%s); others may do the same work beside", path, error.strerror)
+        return nullcontext()
 
 
 def noted_sha256(file: Path) -> str | None:

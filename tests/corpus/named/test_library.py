@@ -1,5 +1,6 @@
 """What is kept of downloads: checked, recorded, shared between processes, and never half-written."""
 
+import errno
 import json
 import logging
 import multiprocessing
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from seq2seq.corpus.named.catalogue import Download
 from seq2seq.corpus.named.download import Patience
+from seq2seq.corpus.named.library import locked
 from seq2seq.errors import CorpusError
 from tests.corpus.named.library import library_of, publish
 from tests.corpus.named.server import Server, cut_after, slow, status
@@ -183,6 +186,17 @@ def test_processes_that_want_the_same_share_one_download(server: Server, tmp_pat
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert server.asked[PATH] == 1
+
+
+def test_a_disk_without_locks_is_told_and_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with locked(tmp_path / "x.lock"):
+        assert "x.lock cannot be locked (No locks available); others may do" in caplog.text
 
 
 def test_who_waits_for_the_download_of_another_process_says_so(
