@@ -103,7 +103,8 @@ def _git(folder: Path, *words: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(folder), *words],
+            # A checkout of another user, too: this is its code.
+            ["git", "-c", "safe.directory=*", "--no-optional-locks", "-C", str(folder), *words],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
