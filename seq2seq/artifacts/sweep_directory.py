@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -99,8 +99,8 @@ class SweepDirectory:
             hydra = OmegaConf.load(file).hydra
             sources = hydra.runtime.config_sources
             places = [f"--config-dir={each.path}" for each in sources if each.provider == "command-line"]
-            words = (*hydra.overrides.hydra, *hydra.overrides.task)
-            return [*places, *(str(word) for word in words if not str(word).startswith(_OWN))]
+            words = (*as_given(hydra.overrides.hydra), *as_given(hydra.overrides.task))
+            return [*places, *(word for word in words if not word.startswith(_OWN))]
         except (OSError, ValueError, AttributeError, TypeError, YAMLError, OmegaConfBaseException) as error:
             raise RunError(f"{file}: has no words of a sweep, so it is damaged; restore it") from error
 
@@ -152,6 +152,15 @@ def job_name(number: int, differing: Sequence[str]) -> str:
     """
     words = "_".join(_UNSAFE.sub("-", _DROPPED.sub("", word)).strip("-") for word in differing)
     return "_".join(filter(None, [f"{number:03d}", words[:_LONGEST_NAME].rstrip("._-=")]))
+
+
+def as_given(overrides: Any) -> list[str]:
+    """The words of a command that Hydra has kept. Who iterates over its list gets the values of each `${...}`.
+
+    Raises:
+        ValueError: it is no list of Hydra.
+    """
+    return [str(word) for word in cast(list[Any], OmegaConf.to_container(overrides, resolve=False))]
 
 
 def refuse_secrets(content: Any) -> None:

@@ -13,10 +13,12 @@ from statistics import mean, stdev
 from typing import Any
 
 from seq2seq.artifacts.run_directory import RunDirectory, runs_in
+from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.errors import RunError
 from seq2seq.evaluation.holm import corrected
 from seq2seq.evaluation.over_seeds import RecipeScores, recipe_tests
 from seq2seq.evaluation.scores import METRICS, N_SAMPLES, TEST_METRICS
+from seq2seq.exit_status import note
 from seq2seq.reports.compared_run import ComparedRun, Measured, read_run
 from seq2seq.reports.seeds import Recipe, recipes
 from seq2seq.reports.tables import label
@@ -67,6 +69,8 @@ class Comparison:
 def runs_to_compare(paths: Sequence[Path], baseline: Path | None = None) -> list[RunDirectory]:
     """The runs that paths name: runs, and sweeps with all of their jobs. A run that a sweep names again counts once.
 
+    A job that failed before it was a run is left out, which is told.
+
     Args:
         baseline: a run to put first; it may be one of the others.
     Raises:
@@ -74,7 +78,11 @@ def runs_to_compare(paths: Sequence[Path], baseline: Path | None = None) -> list
     """
     found: dict[Path, RunDirectory] = {}
     for path in paths:
-        for run in runs_in(path):
+        runs, sweep = runs_in(path), SweepDirectory(path)
+        for name in sweep.jobs() if sweep.is_sweep or sweep.is_search else ():
+            if sweep.error(name) and sweep.run(name) not in runs:
+                note(f"{name} has no run: {sweep.error(name)}")
+        for run in runs:
             place = run.path.resolve()
             if place in found and run.path == path:
                 raise RunError(f"{found[place].path} and {path} are one run; name it once")
@@ -297,10 +305,10 @@ def _notes(
         + ("" if method == "none" else ", though its references are the same")
         for name in sets
     }
-    for split, note in meaning.items():
+    for split, what in meaning.items():
         differing = [run.label for run in others if _differ(first, run, split)]
         if differing:
-            yield f"{', '.join(differing)}: {note}"
+            yield f"{', '.join(differing)}: {what}"
     unfinished = [run for run in runs if not run.is_finished]
     if training := [run.label for run in unfinished if not run.translated]:
         validated = "; scores on valid are of the latest validation" if any(run.valid for run in unfinished) else ""

@@ -53,7 +53,7 @@ class ComparedRun:
         settings: value of each key but those of places and processes, first what decides scores; `corpus` is the text.
         valid: by metric, of the weights that were chosen; of an unfinished run, what the latest validation found.
         tests: by test set and metric, as the run kept them.
-        translated: the test sets whose translations are there.
+        translated: the test sets whose translations are there; none of an unfinished run.
     """
 
     label: str
@@ -97,7 +97,7 @@ def read_run(run: RunDirectory, label: str) -> ComparedRun:
         valid = {name: Measured(latest[f"valid/{name}"]) for name in VALID_METRICS if f"valid/{name}" in latest}
     scores = run.scores() if run.has_scores else {}
     tests = {test: {name: Measured(**vars(score)) for name, score in found.items()} for test, found in scores.items()}
-    there = run.tests()
+    there = run.tests() if run.is_scored else []  # else they are of an earlier end, and of other weights
     translated = [name for name in dict.fromkeys([*scores, *there]) if name in there]  # in the order of the run
     return ComparedRun(
         label, run, run.is_scored, {key: settings[key] for key in shown}, valid, tests, translated, cost(run)

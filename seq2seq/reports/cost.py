@@ -18,7 +18,7 @@ class Cost:
         tgt_tokens: target tokens that the model was trained on, each as often as it was.
         tgt_tokens_per_s: the median of what was logged, without the time of validations.
         hours: of training.
-        memory_gb: the most that the process had.
+        memory_gb: the most that the first process was seen to have after a step; within steps it may have more.
         device_memory_gb: the most that was allocated on its GPU.
     """
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
+import numpy as np
+
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.exit_status import note
 from seq2seq.reports import style
@@ -51,8 +53,13 @@ def draw(runs: Sequence[RunDirectory], output: Path) -> None:
 
 
 def over_seeds(curves: Sequence[Curve]) -> tuple[list[int], list[float], list[float]]:
-    """The steps that all curves have, with the mean and the standard deviation of their values there."""
-    at = [dict(zip(curve.steps, curve.values, strict=True)) for curve in curves]
-    steps = sorted(set.intersection(*map(set, at))) if at else []
-    values = [[each[step] for each in at] for step in steps]
+    """The mean and the standard deviation of curves at all of their steps, as far as all of them reach.
+
+    Each is a line between its own steps: with augmentation, an epoch of one seed has a few steps more than of another.
+    """
+    first = max((curve.steps[0] for curve in curves), default=0)
+    last = min((curve.steps[-1] for curve in curves), default=0)
+    steps = sorted({step for curve in curves for step in curve.steps if first <= step <= last})
+    lines = [np.interp(steps, curve.steps, curve.values).tolist() for curve in curves]
+    values = list(zip(*lines, strict=True))
     return steps, list(map(mean, values)), [stdev(each) if len(each) > 1 else 0.0 for each in values]

@@ -49,7 +49,12 @@ def run_page(analysed: AnalysedRun) -> str:
         "languages": [src, tgt],
         "facts": _facts(scores, spent),
         "scores": scores,
-        "selection": selection and {"selected": selection.selected, "valid": selection.valid},
+        "selection": selection
+        and {
+            "selected": selection.selected,
+            "valid": selection.valid,
+            "monitor": config.trainer.monitor.removeprefix("valid/"),
+        },
         "panels": panels(curves),
         "validations": validations(curves),
         "slice_names": SLICES,
@@ -120,17 +125,17 @@ def _facts(scores: Sequence[Mapping[str, Any]], spent: Cost) -> list[tuple[str, 
 
 def machine(spent: Cost, curves: Mapping[str, Curve]) -> list[tuple[str, str]]:
     """What the run has noted of its cost, with units."""
+    waited = {name: max(curves[metric].values) for metric, name in _WAITED.items() if metric in curves}
     known = {
         "parameters": spent.n_parameters and f"{spent.n_parameters:,}",
         "time of training": None if spent.hours is None else _duration(spent.hours),
+        **{f"of that, {name}": f"{seconds:,.0f} s" for name, seconds in waited.items()},
         "target tokens": spent.tgt_tokens and f"{spent.tgt_tokens:,}",
         "speed, median": spent.tgt_tokens_per_s and f"{spent.tgt_tokens_per_s:,.0f} target tokens/s",
-        "memory of the process, at most": spent.memory_gb and f"{spent.memory_gb:.1f} GB",
+        "memory of the process, highest seen after a step": spent.memory_gb and f"{spent.memory_gb:.1f} GB",
         "memory of the GPU, at most": spent.device_memory_gb and f"{spent.device_memory_gb:.1f} GB",
     }
-    rows = [(name, str(figure)) for name, figure in known.items() if figure]
-    waited = {name: max(curves[metric].values) for metric, name in _WAITED.items() if metric in curves}
-    return rows + [(f"of that, {name}", f"{seconds:,.0f} s") for name, seconds in waited.items()]
+    return [(name, str(figure)) for name, figure in known.items() if figure]
 
 
 def _duration(hours: float) -> str:

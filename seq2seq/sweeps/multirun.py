@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
 
-from seq2seq.artifacts.sweep_directory import SweepDirectory, job_name, refuse_secrets
+from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.sweep_directory import SweepDirectory, as_given, job_name, refuse_secrets
+from seq2seq.config import RunConfig
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
-from seq2seq.config.command import AUTO, path_word, readable
+from seq2seq.config.command import AUTO, Composed, path_word, readable
+from seq2seq.config.on_resume import IDENTITY, START, classes, value_of
 from seq2seq.errors import ConfigError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.files import expanded
+from seq2seq.masking import masked_addresses
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.training.composed import checked, fresh_directory
 
@@ -57,7 +61,14 @@ def do_sweep(words: Sequence[str]) -> int:
         KeyboardInterrupt, SystemExit: a signal came. What is to do is told at the end.
     """
     refuse_secrets(list(words))
-    overrides = {override.key_or_group: override for word in words if (override := _parsed(word))}
+    parsed = [override for word in words if (override := _parsed(word))]
+    last = {override.get_key_element(): override for override in parsed}
+    for override in parsed:
+        if override.value() is None and last[key := override.get_key_element()] is not override:
+            raise ConfigError(
+                f"{key}=null would be lost, since a sweep takes the last {key} alone; put your {key} into a preset"
+            )
+    overrides = {override.key_or_group: override for override in parsed}
     fixed = {key for key, each in overrides.items() if not each.is_sweep_override()}
     sweep = _directory(words, overrides)
     if sweep is None:  # after `--help`, `--cfg` and the like
@@ -84,12 +95,16 @@ def do_job(cfg: "DictConfig") -> int:
     context = HydraConfig.get()
     sweep = SweepDirectory(Path(cfg.run_dir))
     run = sweep.run(Path(context.runtime.output_dir).name)
+    sweep.forget_error(run.path.name)
     if run.is_scored:
+        if problem := _other_settings(run, job_of(cfg)):
+            note(f"{run.path} {problem}")
+            sweep.write_error(run.path.name, problem)
+            return 2
         note(f"{run.path} is finished already")
         return 0
     note(f"job {context.job.num + 1}: {run.path}")
-    sweep.forget_error(run.path.name)
-    own = [word for word in context.overrides.task if not word.startswith(("run_dir=", "resume="))]
+    own = [word for word in as_given(context.overrides.task) if not word.startswith(("run_dir=", "resume="))]
     places = [f"--config-dir={each.path}" for each in context.runtime.config_sources if each.provider == "command-line"]
     status = JobProcess([*places, *own, path_word("run_dir", run.path), f"resume={AUTO}"]).wait()
     if status and not sweep.error(run.path.name):
@@ -97,6 +112,23 @@ def do_job(cfg: "DictConfig") -> int:
     with suppress(OSError):  # it is empty only if the run was refused
         run.path.rmdir()
     return status
+
+
+def _other_settings(run: RunDirectory, job: Composed) -> str:
+    """In what a finished run is not the job that is asked for; empty if it is that one.
+
+    Where the run would end, and how it is validated, may differ.
+    """
+    if job.cfg.hours:  # which has chosen the keys by the speed of the machine
+        return ""
+    before, now = run.config(), checked(job)
+    if now.batch.is_auto:
+        now.batch.max_tokens = before.batch.max_tokens
+    for key, mark in classes(RunConfig).items():
+        old, new = (masked_addresses(value_of(each, key)) for each in (before, now))  # kept without secrets
+        if mark in (IDENTITY, START) and old != new:
+            return f"holds a finished run with {key}={old}, not {new}; name another run_dir"
+    return ""
 
 
 def _directory(words: Sequence[str], overrides: Mapping[str, "Override"]) -> SweepDirectory | None:
@@ -156,7 +188,7 @@ def _parsed(word: str) -> "Override | None":
 def _end(sweep: SweepDirectory) -> int:
     """List the jobs that are not finished, each with the reason."""
     jobs = sweep.jobs()
-    missing = [name for name in jobs if not sweep.run(name).is_scored]
+    missing = [name for name in jobs if not sweep.run(name).is_scored or sweep.error(name)]
     told = f"{len(jobs) - len(missing)} of {len(jobs)} jobs are finished"
     if not missing:
         note(f"\n{told}; their scores: {command('compare', sweep.path)}")

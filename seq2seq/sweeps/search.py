@@ -148,7 +148,9 @@ class Search:
             for trial in running:
                 trial.process.wait()
                 trial.lease.release()
-            tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path)}")
+            is_longer = self.space.trials != read_search(self.sweep)[0].trials
+            trials = ["--trials", self.space.trials] if is_longer else []
+            tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path, *trials)}")
             raise
 
     def _next(self) -> "tuple[optuna.Trial, FileLock] | None":

@@ -6,6 +6,7 @@ A run may start from another one: it goes on with it, or trains its model furthe
 import dataclasses
 import logging
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -82,10 +83,11 @@ def _fresh_config(job: Composed) -> RunConfig:
     config = checked(job)
     run_dir = Path(config.run_dir) if names_run_dir(job) else fresh_directory(Path(config.run_dir))
     config.run_dir = str(run_dir)
+    name = run_name(config.name, job.overrides, datetime.now())
     if sweep := SweepDirectory.of_run(run_dir):
         config.logger.wandb_group = wandb_group(config.logger, sweep.group)
-    name = os.environ.get("WANDB_NAME") or run_name(config.name, job.overrides, datetime.now())
-    config.logger.wandb_name = config.logger.wandb_name or name
+        name = f"{config.name} {run_dir.name}"  # the words that all jobs share could leave no room for the others
+    config.logger.wandb_name = config.logger.wandb_name or os.environ.get("WANDB_NAME") or name
     return config
 
 
@@ -164,7 +166,9 @@ def resumed_config(cfg: DictConfig, overrides: Sequence[str], checkpoint: Checkp
                 )
             OmegaConf.update(merged, key, OmegaConf.select(cfg, key), merge=False)
     config = read_config(merged)
-    config.plugins = list(cfg.plugins)  # no other process imports what only the saved model names
+    # Another process imports them: what this command names, and what this process has imported. A name that only the
+    # saved model has is none of them.
+    config.plugins = [*dict.fromkeys([*cfg.plugins, *(name for name in config.plugins if name in sys.modules)])]
     config.run_dir = str(run_dir)
     check_changes(config, checkpoint)
     return config

@@ -158,9 +158,11 @@ def summary(config: RunConfig, outcome: Outcome, ending: str, run_dir: Path, rep
     lines = [f"{config.name}: {config.data.name}, {config.data.src_lang} to {config.data.tgt_lang}, seed {config.seed}"]
     lines[0] += f"; training ended {ending}"
     lines += ["", report.rstrip(), "", "valid, decoded as in the test:"]
+    monitor = config.trainer.monitor.removeprefix("valid/")
     for name, scores in outcome.valid.items():
         mark = "*" if name == outcome.selected else " "
-        lines.append(f" {mark} BLEU {scores['bleu']:6.2f}  chrF {scores['chrf']:6.2f}  {name}")
+        decisive = "" if monitor in VALID_METRICS else f"{monitor} {scores[monitor]:.4f}  "
+        lines.append(f" {mark} BLEU {scores['bleu']:6.2f}  chrF {scores['chrf']:6.2f}  {decisive}{name}")
     sets = all_test_sets(config.data)
     for name in [name for name, test in sets.items() if not test.clean]:
         lines += ["", f"test set {name}:"]

@@ -61,6 +61,8 @@ def test_the_words_are_read_back_and_the_jobs_found(tmp_path: Path) -> None:
     sweep, (first, second) = SweepDirectory(tmp_path), ("000_seed=0", "001_seed=1")
     begin(sweep, ["seed=0,1"])
     assert sweep.overrides() == ["--config-dir=/my presets", "hydra.launcher.n_jobs=2", "seed=0,1"]
+    begin(sweep, words := ["model.d_ff=${model.d_model}", "data.train=${oc.env:UNSET}", "name=${now:%H}"])
+    assert sweep.overrides()[2:] == words  # which each job resolves
     sweep.write_error(first, "it\nfailed")
     assert sweep.is_sweep and not sweep.is_search and not sweep.is_run
     assert (sweep.error(first), sweep.error(second)) == ("it; failed", "")

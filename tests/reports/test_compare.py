@@ -9,7 +9,8 @@ import pytest
 from sacrebleu import corpus_bleu
 
 from seq2seq.artifacts.identity import RunIdentity
-from seq2seq.artifacts.run_directory import RunDirectory
+from seq2seq.artifacts.run_directory import RunDirectory, Selection
+from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.cli import main as cli
 from seq2seq.evaluation.over_seeds import recipe_tests
 from seq2seq.evaluation.scores import TEST_METRICS
@@ -50,12 +51,14 @@ def write_lines(path: Path, lines: list[str]) -> None:
 
 
 def finished_run(path: Path, src_lang: str = "fr", tgt_lang: str = "en", **tests: list[str]) -> Path:
-    """A directory with what the end of a run leaves behind, for each test set's hypotheses."""
+    """A directory with what the end of a run leaves behind, for each test set's hypotheses; but no scores."""
     path.mkdir()
     (path / "config.yaml").write_text(f"data:\n  src_lang: {src_lang}\n  tgt_lang: {tgt_lang}\n")
     for name, hypotheses in tests.items():
         write_lines(path / "hypotheses" / f"{name}.{tgt_lang}", hypotheses)
         write_lines(path / "references" / f"{name}.{tgt_lang}", REFERENCES)
+    RunDirectory(path).write_selection(Selection("last", 7, {"last": {}}))
+    RunDirectory(path).write_scores({})
     return path
 
 
@@ -84,12 +87,12 @@ def test_further_references_count(poor: Path, good: Path, capsys: pytest.Capture
 def test_the_table_says_which_run_is_better(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(poor), str(good)])
     a_then_b = capsys.readouterr().out
-    assert a_then_b.startswith(f"A* {poor}\nB* {good}\nfr to en; paired bootstrap")
+    assert a_then_b.startswith(f"A  {poor}\nB  {good}\nfr to en; paired bootstrap")
     news, talks = (part.split("\n\n")[0] for part in a_then_b.split("test set ")[1:])
     assert news.startswith("news, 6 sentences\nmetric ") and talks.startswith("talks, 6 sentences\n")
     rows = [line.split() for line in news.splitlines()[2:]]
     assert [row[0] for row in rows[::2]] == list(TEST_METRICS) and all(row[-1] == "better" for row in rows[1::2])
-    assert [row[0] for row in rows[1::2]] == ["B*"] * len(TEST_METRICS)
+    assert [row[0] for row in rows[1::2]] == ["B"] * len(TEST_METRICS)
     assert all(line.split()[-4:] == ["+0.00", "±", "0.00", "equal"] for line in talks.splitlines()[3::2])
     assert "bs:1000|seed:12345|case:lc|eff:no|tok:moses-en+norm-" in a_then_b
 
@@ -149,6 +152,26 @@ def test_scores_that_runs_kept_are_shown_without_a_test(
         "news": {"n_sentences": 6, "metrics": {"bleu": {"A": ANY}}},
         "talks": {"n_sentences": 6, "metrics": {}},
     }
+
+
+def test_translations_of_an_earlier_end_are_not_tested(
+    poor: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    RunDirectory(good).forget_end()  # as a later `trainer.max_epochs` does
+    found = compared(capsys, poor, good)
+    assert found["tests"]["news"]["metrics"] == {} and found["notes"] == ["B: not finished, so not tested"]
+
+
+def test_a_job_that_never_became_a_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sweep = SweepDirectory(tmp_path / "sweep")
+    sweep.write_error("001_seed=2", "the disk is full")
+    (sweep.path / "multirun.yaml").touch()
+    finished_run(sweep.path / "000_seed=1", news=GOOD)
+    main([str(sweep.path)])
+    told = capsys.readouterr()
+    assert told.err == "001_seed=2 has no run: the disk is full\n" and told.out.startswith(
+        f"A  {sweep.path}/000_seed=1"
+    )
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -260,7 +283,7 @@ def read_text(run: Path, **digests: str) -> None:
 
 def notes(capsys: pytest.CaptureFixture[str], *arguments: object) -> list[str]:
     found: list[str] = compared(capsys, *arguments)["notes"]
-    return [note for note in found if "finished" not in note]
+    return found
 
 
 def test_other_text_is_said_and_not_refused(poor: Path, good: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,10 +34,18 @@ def test_seeds_are_their_mean_in_a_band(tmp_path: Path, capsys: pytest.CaptureFi
     assert picture.read_text().count('id="FillBetweenPolyCollection') == 2  # of loss on train and on valid
 
 
-def test_a_mean_is_of_steps_that_all_seeds_have() -> None:
+def test_a_mean_is_of_all_seeds() -> None:
     curves = [Curve([10, 20, 30], values=[6.0, 5.0, 1.0]), Curve([10, 20], values=[8.0, 5.0])]
     assert over_seeds(curves) == ([10, 20], [7.0, 5.0], [pytest.approx(2**0.5), 0.0])
     assert over_seeds([]) == ([], [], [])
+    # Epochs of 12 and of 16 steps: at step 16 the first is a third of the way from 6 to 3, and at 24 both are there.
+    curves = [Curve([12, 24, 36], values=[6.0, 3.0, 1.0]), Curve([16, 32], values=[5.0, 1.0])]
+    steps, means, deviations = over_seeds(curves)
+    assert (steps, means, deviations) == (
+        [16, 24, 32],
+        [5.0, 3.0, pytest.approx(4 / 3)],
+        [0.0, 0.0, pytest.approx(2**0.5 / 3)],
+    )
 
 
 def test_a_run_without_metrics_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from seq2seq.analysis.test_set import FINDINGS, AnalysedSentence, TestSetAnalysis
+from seq2seq.artifacts.run_directory import Selection
 from seq2seq.characters import n_words, split_words
 from seq2seq.config.clean import CorpusCleanConfig
 from seq2seq.corpus.cleaning.files import CleaningOptions, clean_files
@@ -97,6 +98,20 @@ def test_a_report_draws_all_of_its_sections(browser: Any, report: Path) -> None:
     changed = texts(browser, "#configuration details[open] tbody th")
     assert "seed" in " ".join(changed) and "model.d_model" not in " ".join(changed)
     quiet(browser, report)
+
+
+def test_a_report_shows_what_decided_which_weights_won(browser: Any, tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run")
+    config = run.config()
+    config.trainer.monitor = "valid/loss"
+    run.write_config(config)
+    run.write_selection(Selection("last", 30, {"last": {"bleu": 15.0, "chrf": 30.0, "loss": 2.3456}}))
+    run.write_report(run_page(AnalysedRun(run, {})))
+    open_page(browser, run.report_file)
+    assert texts(browser, "#scores table:last-of-type tr")[-2:] == [
+        "weights BLEU chrF loss",
+        "last 15.00 30.00 2.3456 chosen",
+    ]
 
 
 def test_sentences_are_filtered_and_sorted(browser: Any, report: Path) -> None:

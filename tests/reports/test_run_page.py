@@ -32,7 +32,7 @@ def test_the_page_says_what_the_run_is_and_what_it_scored(tmp_path: Path) -> Non
     assert "<title>demo: fr to en, seed 7, BLEU 54.5</title>" in html
     assert (found["heading"], found["languages"], found["notes"]) == ("demo: fr to en", ["fr", "en"], [])
     assert found["scores"][0]["metrics"][0]["half_width"] == 1.6
-    assert found["selection"]["selected"] == "last (step 30)"
+    assert (found["selection"]["selected"], found["selection"]["monitor"]) == ("last (step 30)", "bleu")
     assert found["report"] == "tokenizer: 300 pieces, fingerprint 1f2e"
     assert [sentence["hypothesis"] for sentence in found["analyses"][0]["sentences"]] == TRANSLATIONS
     assert {row["key"] for row in found["config"] if row["is_changed"]} == {"seed", "data.test"}
@@ -84,9 +84,17 @@ def test_hours_and_tokens_are_those_that_the_run_counted(tmp_path: Path) -> None
         "time of training": "45 min",
         "target tokens": "2,100",
         "speed, median": "120 target tokens/s",
-        "memory of the process, at most": "1.5 GB",
+        "memory of the process, highest seen after a step": "1.5 GB",
         "memory of the GPU, at most": "6.0 GB",
     }
+
+
+def test_what_training_waited_for_stands_below_its_time(tmp_path: Path) -> None:
+    run = unfinished_run(tmp_path / "run", losses=[])
+    took = {"progress/hours": 0.5, "progress/tgt_tokens": 700, "time/validation_s": 90.0}
+    MetricsCsv(run).log_metrics(took | {"train/process_memory_gb": 1.0}, 10)
+    machine = data_of(run_page(AnalysedRun.read(run)))["machine"]
+    assert machine[:2] == [["time of training", "30 min"], ["of that, validations", "90 s"]]
 
 
 def test_the_page_says_where_the_run_comes_from(tmp_path: Path) -> None:

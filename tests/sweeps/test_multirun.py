@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 
 from seq2seq import cli
+from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory
+from seq2seq.config.compose import composed
 from seq2seq.errors import ConfigError
 from seq2seq.exit_status import exit_status
 from seq2seq.sweeps import multirun
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
 from seq2seq.sweeps.multirun import do_sweep, words_to_resume
+from seq2seq.training.composed import checked
 
 NAMES = ["000_seed=1", "001_seed=2", "002_seed=3"]
 Done = list[list[str]]
@@ -39,6 +42,8 @@ class Job:
         if isinstance(end, BaseException):
             raise end
         if not end:
+            with composed(self.words) as job:
+                RunDirectory(run_dir).write_config(checked(job))
             for name in ("selection.json", "scores.json"):
                 (run_dir / name).write_text(json.dumps({}))
         return end
@@ -92,6 +97,30 @@ def test_a_sweep_can_grow(done: Done) -> None:
     assert len(done) == 3
 
 
+def test_a_finished_job_is_not_taken_for_one_with_other_settings(
+    done: Done, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-m", "experiment=demo", "seed=1,2", "run_dir=SWEEP"]
+    assert do_sweep(words) == 0
+    for word, problem in (
+        ("model.dropout=0.3", "model.dropout=0.1, not 0.3"),
+        ("data.test=valid", "data.test=test, not valid"),
+    ):
+        assert do_sweep([*words, word]) == 2
+        told = capsys.readouterr().err
+        assert (
+            f"0 of 2 jobs are finished; not finished:\n  {NAMES[0]}: holds a finished run with {problem}; name" in told
+        )
+    assert do_sweep([*words, "trainer.max_epochs=60", "logger=csv"]) == 0  # as `resume=` takes them
+    assert len(done) == 2
+
+
+def test_what_a_job_looks_up_is_not_looked_up_for_it(done: Done, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAMED", "S3cret")
+    assert do_sweep(["-m", "seed=1,2", "logger.wandb_notes='${oc.env:NAMED}'", "run_dir=SWEEP"]) == 0
+    assert all("logger.wandb_notes='${oc.env:NAMED}'" in words for words in done)
+
+
 def test_sweeps_without_a_name_have_directories_of_their_own(done: Done) -> None:
     for _ in range(2):
         assert do_sweep(["-m", "seed=1,2", "name=fixed"]) == 0
@@ -134,6 +163,7 @@ def test_a_stop_ends_the_whole_sweep_and_says_how_to_go_on(done: Done, capsys: p
         (["-m", "run_dir=a,b"], "run_dir is the directory of the whole sweep, which names those of its jobs"),
         (["-m", "seed=1", "resume=auto"], "resume=auto needs a directory that is the same at each start"),
         (["-m", "optim.lr=-1"], "optim.lr=-1.0 must be a finite number above 0"),
+        (["-m", "data.test=null", "data.test={own: x}"], "data.test=null would be lost, since a sweep takes the last"),
         (["-m", "seed=1", "+optim.ler=1"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "optim.ler=1,2"], "there is no configuration key 'optim.ler'; did you mean optim.lr"),
         (["-m", "seed=1", "run_dir=SEARCH"], "run_dir=SEARCH holds something else than a sweep; name another run_dir"),

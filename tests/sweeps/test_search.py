@@ -19,6 +19,7 @@ from seq2seq.artifacts.sweep_directory import SweepDirectory
 from seq2seq.config import RunConfig
 from seq2seq.config.on_resume import RUNTIME, classes, value_of
 from seq2seq.errors import ConfigError, RunError
+from seq2seq.exit_status import exit_status
 from seq2seq.sweeps import job_process
 from seq2seq.sweeps.search import Search, begin_search, job_of, read_search
 from seq2seq.sweeps.space import Space, read_space
@@ -168,6 +169,22 @@ def test_a_trial_that_is_worse_than_the_median_ends_early(tmp_path: Path) -> Non
     assert states(search) == [TrialState.COMPLETE, TrialState.PRUNED]
     assert not sweep.error("001_optim.lr=1e-08_model.d_model=16")
     assert "| 1 |  | pruned | " in report(search)
+
+
+def test_a_longer_search_that_is_stopped_says_how_to_go_on_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = new(SweepDirectory(tmp_path / "search"), space_of(trials=2), [])
+
+    def stopped(search: Search) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_next", stopped)
+    for trials, asked in ((2, ""), (40, " --trials 40")):
+        search.space = space_of(trials=trials)
+        assert exit_status(lambda: search.work(1)) == 130
+        told = f"the search is stopped; go on with: python -m seq2seq search {search.sweep.path}{asked}\n"
+        assert told in capsys.readouterr().err
 
 
 def test_two_workers_share_a_search(tmp_path: Path) -> None:

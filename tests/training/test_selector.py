@@ -1,8 +1,12 @@
-"""What is best, and what was best before it."""
+"""What is best, what was best before it, and how that is told."""
 
 import math
+from pathlib import Path
 
-from seq2seq.training.selection import Selector
+import pytest
+
+from seq2seq.config import RunConfig, TrainerConfig
+from seq2seq.training.selection import Outcome, Selector, summary
 
 
 def seen(monitor: str, values: list[float], n_best: int = 1) -> Selector:
@@ -18,6 +22,16 @@ def test_the_best_validations_are_remembered_the_best_one_first() -> None:
     assert seen("valid/loss", values, n_best=3).best_steps == [5, 1, 3]
     assert seen("valid/bleu", values, n_best=30).best_steps == [2, 4, 6, 3, 1, 5]
     assert seen("valid/bleu", values).best_steps == [2]
+
+
+@pytest.mark.parametrize(("monitor", "shown"), [("valid/loss", "loss 2.2500  "), ("valid/chrf", "")])
+def test_a_summary_shows_what_decided_which_weights_won(monitor: str, shown: str) -> None:
+    config = RunConfig(trainer=TrainerConfig(max_epochs=1, monitor=monitor))
+    outcome = Outcome(
+        Path("run"), "best (step 5)", {"best (step 5)": {"bleu": 19.0, "chrf": 41.0, "loss": 2.25}}, {"test": {}}
+    )
+    text = summary(config, outcome, "after step 8", Path("run"), "")
+    assert f" * BLEU  19.00  chrF  41.00  {shown}best (step 5)\n" in text
 
 
 def test_what_is_not_a_number_is_never_among_the_best() -> None:

@@ -31,12 +31,15 @@ function augmentations({ test, augmentations: rows, metrics }) {
   ];
 }
 
-function candidates({ selected, valid }) {
-  const cells = ([name, { bleu, chrf }]) =>
-    [name, number(fixed(bleu, 2)), number(fixed(chrf, 2)), name === selected ? "chosen" : ""];
+function candidates({ selected, valid, monitor }) {
+  const decisive = monitor in METRICS ? [] : [monitor];
+  const cells = ([name, scores]) => [
+    name, number(fixed(scores.bleu, 2)), number(fixed(scores.chrf, 2)),
+    ...decisive.map((metric) => number(fixed(scores[metric], 4))), name === selected ? "chosen" : "",
+  ];
   return [
     el("h3", null, "Which weights won on valid"),
-    table(["weights", number("BLEU"), number("chrF"), ""], Object.entries(valid).map(cells)),
+    table(["weights", number("BLEU"), number("chrF"), ...decisive.map(number), ""], Object.entries(valid).map(cells)),
   ];
 }
 

@@ -80,8 +80,8 @@ MUTANTS = [
     Mutant(
         fault="a sweep whose jobs are not all finished ends as if they were",
         file="seq2seq/sweeps/multirun.py",
-        text="    return 2\n",
-        becomes="    return 0\n",
+        text="resume={sweep.path}')}\")\n    return 2\n",
+        becomes="resume={sweep.path}')}\")\n    return 0\n",
         tests=[f"{SWEEP}::test_the_same_command_goes_on_and_a_job_that_fails_stops_no_other"],
     ),
     Mutant(
