@@ -6,7 +6,6 @@ model names it: that would run code which somebody else has chosen.
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +41,6 @@ def import_plugins(names: Iterable[str]) -> None:
             raise PluginError(f"the plugin {name} {reason}") from error
 
 
-@cache
 def import_installed_plugins() -> None:
     """Import the plugins that the environment or an installed package names.
 

@@ -1,6 +1,8 @@
 """What a program or a notebook can do with the package, and the code of docs/python.md."""
 
+import collections
 import errno
+import json
 import re
 import signal
 import threading
@@ -8,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 import pytorch_lightning as pl
+import torch
 from hydra.core.hydra_config import HydraConfig
 from nbclient import NotebookClient
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, TQDMProgressBar
 
 import seq2seq
 from seq2seq.errors import ConfigError, RunError
 from seq2seq.exit_status import STOP_SIGNALS
 from seq2seq.training.selection import Outcome
+from seq2seq.training.trainer import _AtomicCheckpoints
 from tests.documentation import fenced, write_experiment, write_preset
 from tests.places import ROOT
 from tests.plugged import plugged
@@ -85,6 +91,10 @@ def test_a_run_that_is_interrupted_saves_and_says_how_to_go_on(corpus: Path, tmp
         seq2seq.train([resume], callbacks=[SignalAt(20)])
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == handlers
     assert seq2seq.train([resume]) == seq2seq.train(whole)
+    starts = json.loads((tmp_path / "parts/provenance.json").read_text())["starts"]
+    assert [start["command"] for start in starts] == [
+        ["seq2seq.train", *words] for words in (parts, [resume], [resume])
+    ]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")], ids=repr)
@@ -93,10 +103,86 @@ def test_what_ends_a_run_before_its_first_step_leaves_nothing(
 ) -> None:
     is_stop = isinstance(error, KeyboardInterrupt)  # for which Lightning exits
     told = "^stopped at once; nothing was saved yet$" if is_stop else "No space left on device.; make room, or name an"
+    on_interrupt = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt if is_stop else RunError, match=told):
         seq2seq.train(arguments(corpus, tmp_path / "run"), callbacks=[At("setup", error)])
+    assert signal.getsignal(signal.SIGINT) is on_interrupt
     with pytest.raises(ConfigError, match=r"^trainer.devices=2 takes 2 processes, and a program is only one; set"):
         seq2seq.train(arguments(corpus, tmp_path / "run", {"trainer.devices": 2}))
+
+
+def test_the_number_of_threads_is_of_the_run_alone(corpus: Path, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(ConfigError, match=r"^trainer.devices=2 takes"):
+            seq2seq.train(arguments(corpus, tmp_path / "run", {"trainer.devices": 2, "trainer.threads": 2}))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("needs_metrics", [EarlyStopping("valid/bleu"), ModelCheckpoint(monitor="valid/bleu")])
+def test_a_callback_that_needs_metrics_of_lightning_is_refused(
+    corpus: Path, tmp_path: Path, needs_metrics: pl.Callback
+) -> None:
+    with pytest.raises(ConfigError, match=r"cannot see valid/bleu; leave it out, and use trainer.monitor") as refused:
+        seq2seq.train(arguments(corpus, tmp_path / "run"), callbacks=[needs_metrics])
+    assert f"the callback {type(needs_metrics).__name__} " in str(refused.value) and not (tmp_path / "run").exists()
+
+
+def test_a_progress_bar_of_lightning_shows_the_run(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seq2seq.train(arguments(corpus, tmp_path / "run", {"trainer.max_steps": 2}), callbacks=[TQDMProgressBar()])
+    assert "Epoch 0" in "".join(capsys.readouterr())
+
+
+class Keeping(pl.Callback):
+    """Has a state."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"kept": self.state}
+
+
+SHARED = [1]
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (np.float64(1.5), "numpy"),
+        ({np.int64(3): 1}, "numpy"),
+        ({1, 2}, "set"),
+        (collections.deque([1]), "collections deque"),
+        (Path("a"), "pathlib"),
+        (torch.nn.Parameter(torch.zeros(3)), "_rebuild_parameter"),
+        ([SHARED, SHARED], "a value stands in two places of it"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_state_of_a_callback_that_could_not_be_read_back_is_not_saved(tmp_path: Path, state: Any, told: str) -> None:
+    states = {Keeping(state).state_key: Keeping(state).state_dict()}
+    with pytest.raises(RunError, match=rf"^the callback Keeping saves what cannot be read back \(.*{told}"):
+        _AtomicCheckpoints().save_checkpoint({"callbacks": states}, tmp_path / "last.ckpt")
+    assert not list(tmp_path.iterdir())
+
+
+class Adding(pl.Callback):
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        checkpoint["added"] = np.float64(1.5)
+
+
+def test_a_run_ends_at_its_first_save_of_something_that_could_not_be_read_back(corpus: Path, tmp_path: Path) -> None:
+    words = arguments(corpus, tmp_path / "run", {"trainer.max_steps": 2})
+    for callback, whose in ((Keeping(np.float64(1.5)), "the callback Keeping"), (Adding(), "a callback")):
+        with pytest.raises(RunError, match=rf"^{whose} saves what cannot be read back"):
+            seq2seq.train(words, callbacks=[callback])
 
 
 def test_a_program_that_exits_in_a_callback_exits(corpus: Path, tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ not compare. It holds only tensors and plain containers:
 A checkpoint to resume from also holds the state of Lightning and of the callbacks in `training/`.
 """
 
+import io
 import logging
+import pickle
 import pickletools
 import re
 import zipfile
@@ -80,7 +82,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
             f"{path}: not a checkpoint, or not a whole one (copied in part?); train again or take another checkpoint "
             f"of the run [{type(error).__name__}]"
         ) from error
-    _check_sharing(content, path)
+    if reason := _sharing(content):
+        raise CheckpointError(f"{path}: {reason}, so this project did not write it")
     _check(content, path)
     weights = {
         name.removeprefix(_PREFIX): weight
@@ -126,16 +129,34 @@ def _verify(path: Path) -> None:
                 "checkpoint of the run"
             )
         for name in (name for name in archive.namelist() if name.endswith(".pkl")):
-            for operation, wanted, _ in pickletools.genops(archive.read(name)):
-                if "GLOBAL" in operation.name and not _PICKLED.fullmatch(str(wanted)):
-                    raise CheckpointError(f"{path}: asks for {wanted!r}, so this project did not write it")
+            if wanted := _not_ours(archive.read(name)):
+                raise CheckpointError(f"{path}: asks for {wanted!r}, so this project did not write it")
 
 
-def _check_sharing(content: object, path: Path) -> None:
-    """Each number stands once in a file of ours. Where many values share one, a small file would fill the memory.
+def _not_ours(pickled: bytes) -> str:
+    """The first name that a pickle asks for, and none of ours does; empty if there is none."""
+    for operation, wanted, _ in pickletools.genops(pickled):
+        if "GLOBAL" in operation.name and not _PICKLED.fullmatch(str(wanted)):
+            return str(wanted)
+    return ""
 
-    Raises:
-        CheckpointError: a list, a mapping or the numbers of a tensor stand in two places.
+
+class _WithoutTensors(pickle.Pickler):
+    def persistent_id(self, value: Any) -> str | None:
+        return "a tensor" if type(value) is Tensor else None
+
+
+def why_refused(content: object) -> str:
+    """Why `read_checkpoint` would refuse a file that held this; empty if it would not."""
+    file = io.BytesIO()
+    _WithoutTensors(file, protocol=torch.serialization.DEFAULT_PROTOCOL).dump(content)
+    return _not_ours(file.getvalue()) or _sharing(content)
+
+
+def _sharing(content: object) -> str:
+    """Whether a list, a mapping or the numbers of a tensor stand in two places, as a reason; empty if none does.
+
+    Each number stands once in a file of ours. Where many values share one, a small file would fill the memory.
     """
     seen: set[int] = set()
     found = [content]
@@ -144,9 +165,7 @@ def _check_sharing(content: object, path: Path) -> None:
         if isinstance(value, Tensor):
             is_plain = value.layout == torch.strided and not value.is_meta
             if not is_plain or value.numel() * value.element_size() > value.untyped_storage().nbytes():
-                raise CheckpointError(
-                    f"{path}: a tensor has more numbers than are stored, so this project did not write it"
-                )
+                return "a tensor has more numbers than are stored"
             address = value.untyped_storage().data_ptr() if value.numel() else None
         elif isinstance(value, Mapping | list | tuple):
             inside = list(value.values() if isinstance(value, Mapping) else value)
@@ -156,9 +175,10 @@ def _check_sharing(content: object, path: Path) -> None:
         else:
             continue
         if address in seen:
-            raise CheckpointError(f"{path}: a value stands in two places of it, so this project did not write it")
+            return "a value stands in two places of it"
         if address is not None:
             seen.add(address)
+    return ""
 
 
 def description_of(model: SavedModel) -> dict[str, Any]:

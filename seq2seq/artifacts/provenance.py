@@ -4,7 +4,7 @@ It is noted in `provenance.json` of the run directory, in every checkpoint, and 
 
     starts          one entry for each start of the run, the first one first
         time        UTC
-        command     the words of the command, as one types it; secrets are masked
+        command     the words of the command, as one types it, or `seq2seq.train` and its words; secrets are masked
         code        in a checkout: its commit, and whether files differ from it
         python, packages, machine
         ended       after which step and why; missing while it trains, and if it was killed
@@ -53,7 +53,7 @@ def this_start(command: Sequence[str], gpus: Sequence[str]) -> dict[str, Any]:
     """The start of a run, now and here.
 
     Args:
-        command: the program of this process, without its folder, and its words.
+        command: the program of this process, without its folder, or `seq2seq.train`; and its words.
         gpus: the names of those that the run uses.
     """
     return {

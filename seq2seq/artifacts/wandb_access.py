@@ -253,9 +253,11 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
     """
     folder = Path(words[1]) if question == "fetch" else None
     path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+    places = {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment() | {"PYTHONPATH": path, "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        env=environment()
+        | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1", "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -7,7 +7,6 @@ fails ends the run with a sentence, and what was saved before stays whole (train
 
 import logging
 import shutil
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,7 +34,7 @@ from seq2seq.training.data import TranslationData
 from seq2seq.training.fitting import WorstBatch, fitting_max_tokens, missing_state
 from seq2seq.training.module import TranslationModule, new_module
 from seq2seq.training.ranks import Ranks
-from seq2seq.training.trainer import Machine, build_trainer, n_ranks, set_up_machine
+from seq2seq.training.trainer import Machine, build_trainer, n_ranks, restored_process, set_up_machine
 
 MOST_STEPS, MOST_SECONDS = 24, 6.0  # of measuring; the latest step is always completed
 LEAST_STEPS = 5  # however long they take: the time of a single one says little
@@ -124,14 +123,15 @@ def estimate(config: RunConfig) -> Estimate:
     callbacks = [WorstBatch(config, data, ema), *([ema] if ema else []), clock]
     trainer = build_trainer(config, machine, [], callbacks, ranks, n_steps=-1)
     available = torch.cuda.mem_get_info()[0] if machine.accelerator == "cuda" else available_memory()
-    on_interrupt = signal.getsignal(signal.SIGINT)
     try:
-        with telling_out_of_memory("memory ran out in a step; lower batch.max_tokens, or end other programs"):
+        with (
+            restored_process(),
+            telling_out_of_memory("memory ran out in a step; lower batch.max_tokens, or end other programs"),
+        ):
             trainer.fit(module, _SomeSteps(data))
-    except SystemExit as error:  # as Lightning ends of a Ctrl-C, which it ignores from then on
+    except SystemExit as error:  # as Lightning ends of a Ctrl-C
         if not isinstance(error.__context__, KeyboardInterrupt):
             raise
-        signal.signal(signal.SIGINT, on_interrupt)
         raise KeyboardInterrupt from None
     seconds, n_tokens = clock.seconds[3::2], clock.n_tokens[3::2]  # without the largest step, which is the first
     return Estimate(

@@ -124,19 +124,20 @@ def train_in_process(
 
     from seq2seq.training.ranks import leaving_group
     from seq2seq.training.run import train
-    from seq2seq.training.trainer import n_ranks, set_up_machine
+    from seq2seq.training.trainer import check_callbacks, n_ranks, restored_process, set_up_machine
 
     run = RunDirectory(Path(config.run_dir))
-    going_on = f"go on with seq2seq.train([{f'resume={run.path}'!r}])"
+    going_on = f"go on with seq2seq.train({_resuming(config)!r})"
     try:
-        with _leaving_nothing(config), _ending(run, going_on), leaving_group():
+        with restored_process(), _leaving_nothing(config), _ending(run, going_on), leaving_group():
             check_environment(config.logger)
+            check_callbacks(callbacks)
             if (n := n_ranks(config.trainer, set_up_machine(config.trainer))) > 1:
                 raise ConfigError(
                     f"trainer.devices={config.trainer.devices} takes {n} processes, and a program is only one; set "
                     "trainer.devices=1, or give the words to train.py"
                 )
-            return train(config, checkpoint, callbacks)
+            return train(config, checkpoint, callbacks, words=["seq2seq.train", *words])
     except _Stopped as stopped:
         # `except Exception` of a program does not take a Ctrl-C, or the stop button of a notebook, for an error.
         if stopped.signum == signal.SIGINT:
@@ -207,8 +208,13 @@ def _leaving_nothing(config: RunConfig) -> Iterator[None]:
 
 
 def _going_on(config: RunConfig) -> str:
-    plugins = [f"plugins=[{','.join(config.plugins)}]"] if config.plugins else []  # a stored name imports nothing
-    return f"continue with: {command('train', f'resume={config.run_dir}', *plugins)}"
+    return f"continue with: {command('train', *_resuming(config))}"
+
+
+def _resuming(config: RunConfig) -> list[str]:
+    """The words that go on with a run. They name its plugins, since a stored name imports nothing."""
+    plugins = [f"plugins=[{','.join(config.plugins)}]"] if config.plugins else []
+    return [f"resume={config.run_dir}", *plugins]
 
 
 def _leave_reason(job: Composed, error: Exception) -> None:

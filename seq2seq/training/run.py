@@ -9,6 +9,7 @@ import gc
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -65,6 +66,7 @@ def train(
     callbacks: Sequence[pl.Callback] = (),
     *,
     ranks: Ranks | None = None,
+    words: Sequence[str] = (),
 ) -> Outcome:
     """Prepare, train, select, test. Everything that comes out is in `config.run_dir`.
 
@@ -72,12 +74,14 @@ def train(
         resumed: the checkpoint to continue from.
         callbacks: more callbacks, which are called before the run's own.
         ranks: all processes of the run, of which this is the first. The others call `train_as_told`.
+        words: are noted as the command of the run; by default, those of this process.
     """
     ranks = ranks or Ranks()
     with claimed(RunDirectory(Path(config.run_dir)), resumes=resumed is not None) as identity:
         told = [dataclasses.asdict(config), identity.id, str(resumed.path) if resumed else ""]
         ranks.tell("run", json.dumps(told).encode())
-        return _train(config, identity.id, resumed, callbacks, ranks)
+        words = words or [Path(sys.argv[0]).name, *sys.argv[1:]]
+        return _train(config, identity.id, resumed, callbacks, ranks, words)
 
 
 def train_as_told(ranks: Ranks) -> None:
@@ -88,7 +92,12 @@ def train_as_told(ranks: Ranks) -> None:
 
 
 def _train(
-    config: RunConfig, run_id: str, resumed: Checkpoint | None, callbacks: Sequence[pl.Callback], ranks: Ranks
+    config: RunConfig,
+    run_id: str,
+    resumed: Checkpoint | None,
+    callbacks: Sequence[pl.Callback],
+    ranks: Ranks,
+    words: Sequence[str] = (),
 ) -> Outcome:
     gc.collect()  # an earlier run of this process may hold files open
     run = RunDirectory(Path(config.run_dir))
@@ -112,10 +121,10 @@ def _train(
     done = resumed.step if resumed else 0
     if ranks.is_first:
         check_disk_space(run, config.trainer, CheckpointSizes.of(module, machine.precision), total_steps)
-    module.provenance = _provenance(run, prepared, machine) if ranks.is_first else {}
+    module.provenance = _provenance(run, prepared, machine, words) if ranks.is_first else {}
     counters = Counters(data)
     tracking = Tracking(config, _facts(module, prepared, machine), validation, counters)
-    with open_loggers(config, run, resumed) as loggers, telling_failure(run, module, loggers, resumed):
+    with open_loggers(config, run, resumed) as loggers, telling_failure(run, module, loggers, resumed, callbacks):
         divergence = Divergence(run, config.trainer.max_rollbacks, prepared.tokenizer.vocab_size, ema)
         progress = [ProgressReport(counters, total_steps)] if config.trainer.progress else []
         tell = [*(each.tell_validation for each in progress), tracking.show_validation]
@@ -164,15 +173,14 @@ def _start_of(resumed: Checkpoint) -> Position:
     )
 
 
-def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine) -> dict[str, Any]:
+def _provenance(run: RunDirectory, prepared: Prepared, machine: Machine, words: Sequence[str]) -> dict[str, Any]:
     """What was noted of the starts of the run, and this one."""
     try:
         before = run.provenance()
     except RunError as error:  # a note for people must not hold a run up
         log.warning("%s; it begins anew", error)
         before = {}
-    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
-    return provenance(before, this_start(command, gpu_names(machine.accelerator)), prepared.report)
+    return provenance(before, this_start(words, gpu_names(machine.accelerator)), prepared.report)
 
 
 def _facts(module: TranslationModule, prepared: Prepared, machine: Machine) -> dict[str, Any]:
@@ -252,7 +260,11 @@ def tell_ending(run: RunDirectory, module: TranslationModule, loggers: Sequence[
 
 @contextmanager
 def telling_failure(
-    run: RunDirectory, module: TranslationModule, loggers: Sequence[Logger], resumed: Checkpoint | None = None
+    run: RunDirectory,
+    module: TranslationModule,
+    loggers: Sequence[Logger],
+    resumed: Checkpoint | None = None,
+    callbacks: Sequence[pl.Callback] = (),
 ) -> Iterator[None]:
     """Tell an error that ends the training in this block, and raise it. One before or after it speaks for itself.
 
@@ -263,7 +275,7 @@ def telling_failure(
     try:
         yield
     except BaseException as error:
-        told = _explained(error, run, module, resumed)
+        told = _explained(error, run, module, resumed, callbacks)
         is_told = "ended" in (module.provenance.get("starts") or [{}])[-1]
         if module.has_begun and not is_told:
             tell_ending(run, module, loggers, _why(told))
@@ -273,7 +285,11 @@ def telling_failure(
 
 
 def _explained(
-    error: BaseException, run: RunDirectory, module: TranslationModule, resumed: Checkpoint | None
+    error: BaseException,
+    run: RunDirectory,
+    module: TranslationModule,
+    resumed: Checkpoint | None,
+    callbacks: Sequence[pl.Callback],
 ) -> BaseException:
     what = " ".join(str(error).split())[:200]
     if is_out_of_memory(error):
@@ -283,7 +299,9 @@ def _explained(
             "lower batch.max_tokens"
         )
     is_of_state = isinstance(error, (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError))
-    if resumed and is_of_state and not module.has_begun:
+    theirs = {type(callback).__module__ for callback in callbacks}
+    is_theirs = any(frame.f_globals.get("__name__") in theirs for frame, _ in traceback.walk_tb(error.__traceback__))
+    if resumed and is_of_state and not module.has_begun and not is_theirs:
         return CheckpointError(
             f"{resumed.path}: holds no state of this run, so it was changed after it was saved; take another "
             f"checkpoint of the run, or start from its weights with finetune={resumed.path} "

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger, TensorBoardLogger, WandbLogger
+from pytorch_lightning.utilities.rank_zero import rank_zero_only
 
 from seq2seq.artifacts.checkpoint import read_checkpoint
 from seq2seq.artifacts.model_card import model_card
@@ -32,7 +33,8 @@ from seq2seq.training.module import TranslationModule
 from seq2seq.training.pictures import pictures_of
 from seq2seq.training.validation import AttentionMap, Sample, Validation
 
-X_AXES = {"step": "", "tokens": TOKENS, "hours": HOURS}  # Lightning's logger takes the optimizer step
+STEP = "trainer/global_step"  # as Lightning's logger names the optimizer step
+X_AXES = {"step": STEP, "tokens": TOKENS, "hours": HOURS}
 
 log = logging.getLogger(__name__)
 
@@ -57,25 +59,25 @@ class WandbTracker(WandbLogger):
         import wandb
 
         self.shows_text = config.logger.text
-        # Silent from here on: W&B would warn of an argument of Lightning's before it reads the settings of the run.
-        wandb.setup(settings=wandb.Settings(silent=True))
-        super().__init__(
-            project=wandb_project(config.logger),
-            entity=config.logger.wandb_entity or None,
-            name=config.logger.wandb_name or run.path.name,
-            job_type="train",
-            notes=config.logger.wandb_notes or None,
-            group=wandb_group(config.logger, config.name),
-            tags=config.logger.wandb_tags or None,
-            save_dir=run.path,
-            id=run_id or None,
-            resume="allow",
-            settings=wandb_settings(is_online),
-        )
+        # Now, when a failure can still be answered. Lightning itself would take a run of the program's, and finish it.
         with _masked_command():
-            _ = self.experiment  # connects now, where a failure can still be answered
-        if axis := X_AXES[config.logger.x_axis]:
-            self.experiment.define_metric("*", step_metric=axis, step_sync=True, overwrite=True)
+            experiment = rank_zero_only(wandb.init)(
+                project=wandb_project(config.logger),
+                entity=config.logger.wandb_entity or None,
+                name=config.logger.wandb_name or run.path.name,
+                job_type="train",
+                notes=config.logger.wandb_notes or None,
+                group=wandb_group(config.logger, config.name),
+                tags=config.logger.wandb_tags or None,
+                dir=str(run.path),
+                id=run_id or None,
+                resume="allow",
+                settings=wandb_settings(is_online),
+            )
+        super().__init__(save_dir=run.path, experiment=experiment)
+        x_axis = X_AXES[config.logger.x_axis]
+        self.experiment.define_metric(STEP)
+        self.experiment.define_metric("*", step_metric=x_axis, step_sync=True, overwrite=True)
 
     @property
     def run_id(self) -> str:
@@ -125,9 +127,14 @@ class WandbTracker(WandbLogger):
 
 
 def end_service() -> None:
-    """End the process that serves W&B's runs here. Otherwise it would call the id of a run that failed in use."""
+    """End the process that serves W&B's runs here. Otherwise it would call the id of a run that failed in use.
+
+    It goes on if a run of the program's is active, which it serves, too.
+    """
     import wandb
 
+    if wandb.run is not None:
+        return
     with suppress(Exception, SystemExit):
         wandb.teardown()
 

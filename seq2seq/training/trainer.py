@@ -1,25 +1,29 @@
 """Lightning's Trainer for a run, on the processors of this machine."""
 
 import logging
+import signal
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint, ProgressBar
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.plugins.io import TorchCheckpointIO
 from pytorch_lightning.strategies import Strategy
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
-from seq2seq.artifacts.checkpoint import write_checkpoint
+from seq2seq.artifacts.checkpoint import why_refused, write_checkpoint
 from seq2seq.config import RunConfig, TrainerConfig
 from seq2seq.config.trainer import FSDP
 from seq2seq.cores import n_cores
 from seq2seq.dataset.batches import Step
-from seq2seq.errors import ConfigError
+from seq2seq.errors import ConfigError, RunError
 from seq2seq.hardware import accelerator_of, give_back_holes, precision_of, speed_up_cpu, speed_up_gpu
 from seq2seq.training.ranks import Ranks
 from seq2seq.training.sharded import Sharded
@@ -56,6 +60,22 @@ def set_up_machine(config: TrainerConfig) -> Machine:
     return Machine(accelerator, precision_of(config, accelerator))
 
 
+@contextmanager
+def restored_process() -> Iterator[None]:
+    """After this block, the number of threads and what Ctrl-C does are as before.
+
+    `set_up_machine` sets the first, and Lightning ignores Ctrl-C once it has exited because of one.
+    """
+    n_threads, on_interrupt = torch.get_num_threads(), signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
+        # Python refuses it in other threads, and cannot put back what it did not set.
+        if threading.current_thread() is threading.main_thread() and on_interrupt is not None:
+            signal.signal(signal.SIGINT, on_interrupt)
+
+
 def n_devices(config: TrainerConfig, machine: Machine, ranks: Ranks) -> int:
     """On each machine, as the processes were started. The configuration may leave it out, and may not contradict it.
 
@@ -90,7 +110,27 @@ class _AtomicCheckpoints(TorchCheckpointIO):
     """Writes checkpoints whole or not at all. Lightning would copy them from /tmp where that is another file system."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
+        found = {f"the callback {name}": state for name, state in checkpoint.get("callbacks", {}).items()}
+        for whose, content in {**found, "a callback": checkpoint}.items():
+            if reason := why_refused(content):
+                raise RunError(
+                    f"{whose} saves what cannot be read back ({reason}); let it save only numbers, text, lists, dicts "
+                    "and tensors of Python and torch, each in one place"
+                )
         write_checkpoint(checkpoint, Path(path))
+
+
+def check_callbacks(callbacks: Sequence[pl.Callback]) -> None:
+    """
+    Raises:
+        ConfigError: one needs metrics of Lightning's; there are none, since training/milestones.py validates.
+    """
+    for each in callbacks:
+        if isinstance(each, EarlyStopping | ModelCheckpoint) and each.monitor:
+            raise ConfigError(
+                f"the callback {type(each).__name__} cannot see {each.monitor}; leave it out, and use trainer.monitor "
+                "with trainer.patience (when to stop) and trainer.keep_best (which weights to keep)"
+            )
 
 
 def build_trainer(
@@ -125,7 +165,7 @@ def build_trainer(
             plugins=[_AtomicCheckpoints(), ranks.environment],
             default_root_dir=config.run_dir,
             num_sanity_val_steps=0,
-            enable_progress_bar=False,
+            enable_progress_bar=any(isinstance(each, ProgressBar) for each in callbacks),
             enable_model_summary=False,
             use_distributed_sampler=False,
         )

@@ -1,5 +1,6 @@
 """Heads on real text: alignments against counting by hand, and figures that batches do not change."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,8 @@ def test_a_test_set_is_read_with_its_tag_and_other_text_with_the_one_that_is_ask
     for file, lines in zip(files, zip(*PAIRS, strict=True), strict=True):
         file.write_text("".join(f"{line}\n" for line in lines))
     model = read_checkpoint(tagged_run / "checkpoints/model.ckpt").model
-    model.config["data"] |= {"dir": str(tmp_path), "test": {"news": {"source": "x", "tag": "t"}}}
-    run = write_run(tmp_path / "run", model)
+    data = model.config["data"] | {"dir": str(tmp_path), "test": {"news": {"source": "x", "tag": "t"}}}
+    run = write_run(tmp_path / "run", dataclasses.replace(model, config={**model.config, "data": data}))
     cases: list[dict[str, Any]] = [{}, {"tag": "t"}, {"files": files}, {"files": files, "tag": "t"}]
     shown = [
         study_heads(HeadRequest(model=run, **how), lambda _: None).figures["encoder"]["ends"][0, 0] for how in cases

@@ -16,7 +16,7 @@ from seq2seq.training.composed import run_of
 from seq2seq.training.launch import check_environment
 from seq2seq.training.loggers import MetricsCsv
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_here, train_with
-from tests.training.wandb_file import read_run
+from tests.training.wandb_file import read_parts, read_run
 
 WANDB = {
     "logger.wandb": True,
@@ -90,6 +90,22 @@ def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch
     assert attempts == [("online", 20), ("offline", 20)]
 
 
+def test_a_run_that_the_program_has_open_at_wandb_is_left_alone(corpus, tmp_path):
+    import wandb
+
+    theirs = wandb.init(mode="offline", dir=str(tmp_path), project="theirs", settings=wandb.Settings(silent=True))
+    opened = loggers.build_loggers(tiny_config(corpus, tmp_path / "run", WANDB), RunDirectory(tmp_path / "run"), -1, "")
+    opened[-1].log_metrics({"ours": 1.0}, 1)
+    loggers.finish(opened)
+    assert wandb.run is theirs
+    theirs.log({"theirs": 2.0})  # an error if it is finished
+    theirs.finish()
+    wandb.teardown()
+    (part,) = read_parts(tmp_path / "run")
+    assert part["project"] == "reversing" and part["id"] != theirs.id
+    assert [row.get("theirs") for row in read_run(tmp_path)["history"]] == [2.0]
+
+
 @pytest.mark.parametrize(
     ("keys", "text"),
     [
@@ -101,7 +117,8 @@ def test_a_tracker_that_does_not_start_is_left_out(corpus, tmp_path, monkeypatch
 def test_an_online_run_says_what_leaves_the_machine(keys, text, monkeypatch, tmp_path, corpus, caplog):
     import wandb
 
-    connected = SimpleNamespace(id="a1", url="https://wandb.example.org/reversing/runs/a1")
+    url = "https://wandb.example.org/reversing/runs/a1"
+    connected = SimpleNamespace(id="a1", url=url, define_metric=lambda *_, **__: None)
     monkeypatch.setattr(wandb, "init", lambda **_: connected)
     monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
     with caplog.at_level(logging.INFO):
@@ -191,7 +208,7 @@ def test_the_environment_beats_a_default_and_a_key_beats_the_environment(monkeyp
 
     def init(**given):
         asked.append(given)
-        return SimpleNamespace(id="a", url="u")
+        return SimpleNamespace(id="a", url="u", define_metric=lambda *_, **__: None)
 
     monkeypatch.setattr(wandb, "init", init)
     for name in ("PROJECT", "NAME", "RUN_GROUP"):

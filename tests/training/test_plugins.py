@@ -13,9 +13,11 @@ import seq2seq
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.trained_model import TrainedModel
 from seq2seq.config import RunConfig, TrainerConfig, read_config
+from seq2seq.config.compose import composed
 from seq2seq.errors import ConfigError, PluginError
 from seq2seq.plugins import VARIABLE, import_plugins
-from seq2seq.training.launch import _going_on
+from seq2seq.training.composed import run_of
+from seq2seq.training.launch import _going_on, _resuming
 from tests.plugged import KEYS, plugged, unplug
 from tests.training.tiny_runs import arguments, checkpoint, tiny_config, train_in_parts, train_with
 from tests.training.two_ranks import train_together
@@ -98,6 +100,12 @@ def test_a_run_is_resumed_and_fine_tuned_where_its_plugin_is_named(run_with_all:
     assert seq2seq.train(["plugins=[mine]", f"resume={run_with_all}"]).run_dir == run_with_all
 
 
+def test_a_resumed_run_keeps_the_plugins_that_are_imported(run_with_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "mine")
+    with composed([f"resume={run_with_all}"], None) as job:
+        assert run_of(job)[0].plugins == ["mine"]
+
+
 def test_a_saved_model_imports_nothing(corpus: Path, tmp_path: Path) -> None:
     """It may come from a stranger, who would choose what runs here."""
     run = train_with(tiny_config(corpus, tmp_path / "run", PLUGINS | {"trainer.max_epochs": 1})).run_dir
@@ -135,6 +143,15 @@ def test_a_plugin_that_is_installed_is_imported_when_a_name_is_not_built_in(
     assert read_config(stored).model.positions == "weighted"
 
 
+def test_the_variable_may_be_set_after_an_error_has_named_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = dataclasses.asdict(ENDING) | {"plugins": ["mine"]}
+    stored["model"]["positions"] = "weighted"
+    with pytest.raises(PluginError, match="set SEQ2SEQ_PLUGINS=mine"):
+        read_config(stored)
+    monkeypatch.setenv(VARIABLE, "mine")
+    assert read_config(stored).model.positions == "weighted"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -167,8 +184,9 @@ def test_a_program_that_a_process_of_its_own_imports_is_told(monkeypatch: pytest
 
 
 def test_the_command_that_goes_on_names_the_plugins() -> None:
-    going_on = _going_on(RunConfig(run_dir="out", plugins=["mine", "yours"]))
-    assert going_on.endswith("train.py resume=out 'plugins=[mine,yours]'")
+    config = RunConfig(run_dir="out", plugins=["mine", "yours"])
+    assert _going_on(config).endswith("train.py resume=out 'plugins=[mine,yours]'")
+    assert _resuming(config) == ["resume=out", "plugins=[mine,yours]"]  # of `seq2seq.train`
 
 
 @pytest.mark.parametrize("name", ["a b", "$(reboot)", "", ".mine", "\x1b[2J"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytorch_lightning as pl
 import torch
 
 from seq2seq.artifacts.checkpoint import write_checkpoint
@@ -105,6 +106,18 @@ def test_an_error_after_the_training_is_none_of_the_state(
     shutil.copytree(stopped, tmp_path / "run")
     with pytest.raises(ValueError, match=r"^a bug$"):
         train_with(tiny_config(corpus, tmp_path / "run", CHANGES), resume=True)  # nothing is left to train
+
+
+class Failing(pl.Callback):
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        raise KeyError("a bug")
+
+
+def test_an_error_in_a_callback_of_the_user_is_none_of_the_state(corpus: Path, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "run")
+    config = tiny_config(corpus, tmp_path / "run", CHANGES | {"trainer.max_steps": 3})
+    with pytest.raises(KeyError, match=r"^'a bug'$"):
+        train_with(config, Failing(), resume=True)
 
 
 def test_a_run_goes_on_from_a_state_of_older_draws_only_if_nothing_is_drawn(

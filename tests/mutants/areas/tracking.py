@@ -30,8 +30,8 @@ MUTANTS = [
     Mutant(
         fault="charts are over optimizer steps, whatever is chosen",
         file="seq2seq/training/trackers.py",
-        text='define_metric("*", step_metric=axis,',
-        becomes='define_metric("*", step_metric="trainer/global_step",',
+        text='define_metric("*", step_metric=x_axis,',
+        becomes='define_metric("*", step_metric=STEP,',
         tests=[f"{CHARTS}::test_the_x_axis_of_wandb_is_the_chosen_one"],
     ),
     Mutant(
