@@ -256,8 +256,7 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
     places = {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment()
-        | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1", "WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        env=environment() | places | {"WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
