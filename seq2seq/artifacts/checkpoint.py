@@ -26,7 +26,7 @@ import pickletools
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +215,18 @@ def write_checkpoint(content: Mapping[str, Any], path: Path) -> None:
             raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
+def is_copy(run: RunDirectory, checkpoint: Checkpoint) -> bool:
+    """Whether the directory of a run is a copy of one that is still there. Going on in it makes another run."""
+    origin = RunDirectory(Path(str(checkpoint.model.config.get("run_dir", ""))))
+    identity = run.identity()
+    return (
+        identity is not None
+        and origin.path.is_dir()
+        and not origin.path.samefile(run.path)
+        and origin.identity() == identity
+    )
+
+
 def resumable(run: RunDirectory) -> Checkpoint:
     """The whole training checkpoint of a run that has the most steps; of two with as many, `last.ckpt`.
 
@@ -238,7 +250,8 @@ def resumable(run: RunDirectory) -> Checkpoint:
     if states := [checkpoint for checkpoint in found if checkpoint.is_state]:
         for reason in reasons:
             logger.warning("skipped a checkpoint: %s", reason)
-        return max(states, key=lambda checkpoint: checkpoint.step)
+        latest = max(states, key=lambda checkpoint: checkpoint.step)
+        return replace(latest, wandb_id="") if is_copy(run, latest) else latest
     if reasons:
         raise CheckpointError("\n".join([f"{run.path}: no checkpoint of this run is whole", *reasons]))
     raise CheckpointError(f"{run.path}: nothing to resume; {run.checkpoints} holds no {run.last.name}")

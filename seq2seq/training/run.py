@@ -19,7 +19,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.loggers import Logger
 
-from seq2seq.artifacts.checkpoint import Checkpoint, read_checkpoint
+from seq2seq.artifacts.checkpoint import Checkpoint, is_copy, read_checkpoint
 from seq2seq.artifacts.identity import RunIdentity
 from seq2seq.artifacts.lease import LeaseTakenError, leased
 from seq2seq.artifacts.provenance import provenance, this_start
@@ -77,7 +77,9 @@ def train(
         words: are noted as the command of the run; by default, those of this process.
     """
     ranks = ranks or Ranks()
-    with claimed(RunDirectory(Path(config.run_dir)), resumes=resumed is not None) as identity:
+    run = RunDirectory(Path(config.run_dir))
+    copies = resumed is not None and is_copy(run, resumed)
+    with claimed(run, resumes=resumed is not None, copies=copies) as identity:
         told = [dataclasses.asdict(config), identity.id, str(resumed.path) if resumed else ""]
         ranks.tell("run", json.dumps(told).encode())
         words = words or [Path(sys.argv[0]).name, *sys.argv[1:]]
@@ -218,11 +220,12 @@ def _write_report(run: RunDirectory) -> None:
 
 
 @contextmanager
-def claimed(run: RunDirectory, *, resumes: bool) -> Iterator[RunIdentity]:
+def claimed(run: RunDirectory, *, resumes: bool, copies: bool = False) -> Iterator[RunIdentity]:
     """Make the directory of a run, and have it alone in this block. If nothing comes of the run, it goes again.
 
     Args:
         resumes: whether the run is there already; it keeps its identity.
+        copies: whether what is there is a copy of another run; it gets an identity of its own.
     Raises:
         ConfigError: another process trains there, it holds a run that could be continued, or it cannot be made.
     """
@@ -235,7 +238,7 @@ def claimed(run: RunDirectory, *, resumes: bool) -> Iterator[RunIdentity]:
             if not resumes:
                 check_is_free(run)
             try:
-                identity = (run.identity() if resumes else None) or RunIdentity.new()
+                identity = (run.identity() if resumes and not copies else None) or RunIdentity.new()
                 run.write_identity(identity)
                 yield identity
             finally:

@@ -1,5 +1,6 @@
 import contextlib
 import logging
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +39,22 @@ def no_credentials(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
+
+
+def test_a_copy_that_goes_on_is_a_run_of_its_own(corpus, tmp_path):
+    import wandb
+
+    run, copy = RunDirectory(tmp_path / "run"), RunDirectory(tmp_path / "copy")
+    keys = WANDB | {"trainer.val_every_n_steps": 1, "data.test": None}
+    train_with(tiny_config(corpus, run.path, keys | {"trainer.max_steps": 2}))
+    shutil.copytree(run.path, copy.path, ignore=shutil.ignore_patterns("wandb"))
+    for n_steps in (3, 4):
+        train_with(tiny_config(corpus, copy.path, keys | {"trainer.max_steps": n_steps}), resume=True)
+    train_with(tiny_config(corpus, run.path, keys | {"trainer.max_steps": 3}), resume=True)
+    wandb.teardown()
+    ((own, again), (others, other_again)) = (read_run(each.path)["ids"] for each in (run, copy))
+    assert own == again != others == other_again
+    assert run.identity() != copy.identity()
 
 
 @pytest.mark.usefixtures("own_signals")
