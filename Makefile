@@ -138,7 +138,7 @@ distclean: clean  ## also remove .venv; keep runs/
 
 # The environment. A stamp appears only after pip has finished. While something is being installed, the file
 # .venv/unfinished holds the process id of the make that does it; where that make is gone, its install was cut
-# off and .venv is made anew. So it is if that make had the number of this one, as each first process of a container.
+# off and .venv is made anew. The same if that number is our own: in a container, each make may have it.
 
 $(VENV)/runtime.stamp: pyproject.toml $(CONSTRAINTS) $(BIN)/python
 	$(call install,.[train],what training and translating need)

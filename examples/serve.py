@@ -265,7 +265,7 @@ def main() -> int:
     )
     try:
         translator = seq2seq.load(args.model, threads=args.threads)
-    except seq2seq.UserError as problem:
+    except (seq2seq.UserError, OSError) as problem:  # the latter of a model that this user may not read
         print(f"error: {problem}", file=sys.stderr)
         return 2
     with translator:

@@ -17,6 +17,7 @@ command that started this one is a SIGTERM, too.
 import io
 import logging
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -55,7 +56,8 @@ def exit_status(work: Callable[[], int | None], *, is_program: bool = False) -> 
         is_program: after this work, the process only ends.
     """
     _open_stderr()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a locale that is not UTF-8 lacks letters; none ends a command
+    # A locale that is not UTF-8 lacks letters; none ends a command.
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
     if is_program:
         end_with_parent()
@@ -138,6 +140,11 @@ def show_log(level: int = logging.INFO) -> None:
     logging.basicConfig(level=level, format=f"{start}%(message)s", stream=sys.stderr)
 
 
+def note_in_place(message: str) -> None:
+    """Show a line on a terminal until the next `note`. It is cut, since only its last row could be erased."""
+    note(message[: shutil.get_terminal_size().columns - 1], end="")
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """What tells the user on a terminal what is going on, in one line that is gone at the end; elsewhere it is mute."""
@@ -145,7 +152,7 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda message: None
         return
     try:
-        yield partial(note, end="")
+        yield note_in_place
     finally:
         note("", end="")
 

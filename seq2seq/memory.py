@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seq2seq.errors import ConfigError, UserError
 
-# What CPUs, CUDA, Windows, oneDNN, C++ and CTranslate2 say when memory ran out. All of them say it in a RuntimeError.
+# What CPUs, CUDA, oneDNN, C++ and CTranslate2 say when memory ran out. All of them say it in a RuntimeError.
 _MEMORY_PHRASES = (
     "out of memory",
     "out_of_memory",

@@ -161,6 +161,7 @@ SHARED = [1]
         (Path("a"), "pathlib"),
         (torch.nn.Parameter(torch.zeros(3)), "_rebuild_parameter"),
         ([SHARED, SHARED], "a value stands in two places of it"),
+        (threading.Lock(), "cannot pickle"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -35,7 +35,7 @@ from torch import Tensor
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.saved_model import SavedModel, read_seen
-from seq2seq.errors import CheckpointError
+from seq2seq.errors import CheckpointError, RunError
 from seq2seq.files import atomic_file
 
 FORMAT_VERSION = 2
@@ -149,7 +149,10 @@ class _WithoutTensors(pickle.Pickler):
 def why_refused(content: object) -> str:
     """Why `read_checkpoint` would refuse a file that held this; empty if it would not."""
     file = io.BytesIO()
-    _WithoutTensors(file, protocol=torch.serialization.DEFAULT_PROTOCOL).dump(content)
+    try:
+        _WithoutTensors(file, protocol=torch.serialization.DEFAULT_PROTOCOL).dump(content)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        return str(error)
     return _not_ours(file.getvalue()) or _sharing(content)
 
 
@@ -216,15 +219,21 @@ def write_checkpoint(content: Mapping[str, Any], path: Path) -> None:
 
 
 def is_copy(run: RunDirectory, checkpoint: Checkpoint) -> bool:
-    """Whether the directory of a run is a copy of one that is still there. Going on in it makes another run."""
-    origin = RunDirectory(Path(str(checkpoint.model.config.get("run_dir", ""))))
-    identity = run.identity()
-    return (
-        identity is not None
-        and origin.path.is_dir()
-        and not origin.path.samefile(run.path)
-        and origin.identity() == identity
-    )
+    """Whether the directory of a run is a copy of one that is still there. Going on in it makes another run.
+
+    It is known by where its checkpoint was saved, unless that is a relative path which means another place now.
+    """
+    origin, own = RunDirectory(Path(str(checkpoint.model.config.get("run_dir", "")))), run.identity()
+    try:
+        known = origin.identity()
+        return (
+            own is not None
+            and known is not None
+            and known.id in (own.id, own.copied_from)
+            and (not origin.path.samefile(run.path))
+        )
+    except (OSError, RunError):  # the original is none of our business
+        return False
 
 
 def resumable(run: RunDirectory) -> Checkpoint:

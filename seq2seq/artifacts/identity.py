@@ -14,15 +14,17 @@ class RunIdentity:
         id: random, so that no two runs have the same.
         corpus: SHA-256 of each file, by split, with test sets as `test/NAME`; empty until it is known.
         tokenizer: SHA-256 of the tokenizer; empty until it is known.
+        copied_from: the id of the run whose directory was copied; empty for none.
     """
 
     id: str
     corpus: Mapping[str, Sequence[str]] = field(default_factory=dict)
     tokenizer: str = ""
+    copied_from: str = ""
 
     @classmethod
-    def new(cls) -> "RunIdentity":
-        return cls(secrets.token_hex(8))
+    def new(cls, copied_from: str = "") -> "RunIdentity":
+        return cls(secrets.token_hex(8), copied_from=copied_from)
 
     @classmethod
     def from_json(cls, content: Any) -> "RunIdentity":
@@ -33,7 +35,7 @@ class RunIdentity:
         """
         try:
             corpus = {str(split): [str(digest) for digest in digests] for split, digests in content["corpus"].items()}
-            return cls(str(content["id"]), corpus, str(content["tokenizer"]))
+            return cls(str(content["id"]), corpus, str(content["tokenizer"]), str(content.get("copied_from", "")))
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not the identity of a run [{error!r}]") from error
 

@@ -224,13 +224,18 @@ def _verify(directory: Path) -> None:
     """Compare the files with their checksums, if they have some.
 
     Raises:
-        CheckpointError: a file was changed, or has no checksum although there are some.
+        CheckpointError: a file is missing, was changed, or has no checksum although there are some.
     """
     sums = directory / SUMS
     if not sums.exists():
         return
     lines = _read(sums).decode(errors="replace").splitlines()
     sha256_of = {name: sha256 for sha256, _, name in (line.partition("  ") for line in lines)}
+    if missing := [name for name in sha256_of if name and not (directory / name).exists()]:
+        raise CheckpointError(
+            f"{directory / missing[0]}: is missing, though {SUMS} names it; copy the directory again, or delete {SUMS} "
+            "if you left the file out"
+        )
     for file in _summed(directory):
         try:
             is_whole = file_sha256(file) == sha256_of.get(file.relative_to(directory).as_posix())

@@ -12,9 +12,9 @@ KEEP_SHARE = 0.95  # as in Firefox's pipeline
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Teachers translate the training text of a student, which learns from that and is compared with them; its "
-        "weights in 8 bits, too, which needs the package ctranslate2. The same command goes on with what is not done "
-        "yet."
+        "Teachers translate the training text of a student, which learns from that and is compared with its teachers; "
+        "its weights in 8 bits, too, which needs the package ctranslate2. The same command goes on with what is not "
+        "done yet."
     )
     add = parser.add_argument
     add(

@@ -22,7 +22,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--test", default="", metavar="NAME", help="a test set of the run; default: its first one")
     add("--src", type=Path, metavar="FILE", help="other text: sources, one a line")
     add("--tgt", type=Path, metavar="FILE", help="their translations, one a line")
-    add("--tag", default="", metavar="NAME", help="the kind of text, for a model that was trained with tags")
+    add(
+        "--tag",
+        default="",
+        metavar="NAME",
+        help="the kind of text, for a model with tags; default: that of the test set",
+    )
     add(
         "--sentences",
         type=not_negative_integer,

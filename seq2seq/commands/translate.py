@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
         from seq2seq.export.automatic import with_ctranslate2
         from seq2seq.translation.run import translate
 
-        translate(with_ctranslate2(request))
+        translate(request, with_ctranslate2)
     except UserError as error:
         error.args = (in_options(str(error)),)
         raise

@@ -39,7 +39,8 @@ def with_ctranslate2(request: TranslationRequest) -> TranslationRequest:
             _make(run, converted)
         read_model_directory(converted)  # and compare it with its checksums
     except UserError as error:
-        note(f"translating with PyTorch after all: {error}")
+        again = f"; {converted} was made here: remove it, and it is made again" if converted.exists() else ""
+        note(f"translating with PyTorch after all: {error}{again}")
         return request
     return dataclasses.replace(request, engine=dataclasses.replace(request.engine, converted=converted))
 

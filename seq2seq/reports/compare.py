@@ -309,10 +309,9 @@ def _notes(
         differing = [run.label for run in others if _differ(first, run, split)]
         if differing:
             yield f"{', '.join(differing)}: {what}"
-    unfinished = [run for run in runs if not run.is_finished]
-    if training := [run.label for run in unfinished if not run.translated]:
+    if unfinished := [run for run in runs if not run.is_finished]:
         validated = "; scores on valid are of the latest validation" if any(run.valid for run in unfinished) else ""
-        yield f"{', '.join(training)}: not finished, so not tested{validated}"
+        yield f"{', '.join(run.label for run in unfinished)}: not finished, so not tested{validated}"
     if method != "none" and others and not first.translated and any(other.translated for other in others):
         yield f"nothing is tested against {first.label}, which has translated no test set; name a finished run first"
     for name, of_metrics in {

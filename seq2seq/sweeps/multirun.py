@@ -18,7 +18,7 @@ from seq2seq.config import RunConfig
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, Composed, path_word, readable
 from seq2seq.config.on_resume import IDENTITY, START, classes, value_of
-from seq2seq.errors import ConfigError, command
+from seq2seq.errors import ConfigError, UserError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.files import expanded
 from seq2seq.masking import masked_addresses
@@ -97,7 +97,11 @@ def do_job(cfg: "DictConfig") -> int:
     run = sweep.run(Path(context.runtime.output_dir).name)
     sweep.forget_error(run.path.name)
     if run.is_scored:
-        if problem := _other_settings(run, job_of(cfg)):
+        try:
+            problem = _other_settings(run, job_of(cfg))
+        except UserError as error:
+            problem = str(error)
+        if problem:
             note(f"{run.path} {problem}")
             sweep.write_error(run.path.name, problem)
             return 2

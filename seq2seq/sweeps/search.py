@@ -128,6 +128,7 @@ class Search:
         """
         running: list[Trial] = []
         ends: list[str] = []
+        n_noted = read_search(self.sweep)[0].trials
         try:
             while True:
                 while len(running) < n_at_once and (found := self._next()):
@@ -148,8 +149,7 @@ class Search:
             for trial in running:
                 trial.process.wait()
                 trial.lease.release()
-            is_longer = self.space.trials != read_search(self.sweep)[0].trials
-            trials = ["--trials", self.space.trials] if is_longer else []
+            trials = ["--trials", self.space.trials] if self.space.trials != n_noted else []
             tell_at_end(error, f"the search is stopped; go on with: {command('search', self.sweep.path, *trials)}")
             raise
 

@@ -117,19 +117,27 @@ def train_in_process(
             "processes that prepare text import this program, and it trains as it is imported; put what it does below "
             "if __name__ == '__main__':"
         )
-    with composed(words, config_dir) as job:
-        if job.cfg.hours:
-            job, _ = _with_recipe(job, words, 1)
-        config, checkpoint = run_of(job)
+    from seq2seq.training.trainer import restored_process
 
+    with restored_process():
+        with composed(words, config_dir) as job:
+            if job.cfg.hours:
+                job, _ = _with_recipe(job, words, 1)
+            config, checkpoint = run_of(job)
+        return _train_here(config, checkpoint, words, callbacks)
+
+
+def _train_here(
+    config: RunConfig, checkpoint: Checkpoint | None, words: Sequence[str], callbacks: "Sequence[pl.Callback]"
+) -> "Outcome":
     from seq2seq.training.ranks import leaving_group
     from seq2seq.training.run import train
-    from seq2seq.training.trainer import check_callbacks, n_ranks, restored_process, set_up_machine
+    from seq2seq.training.trainer import check_callbacks, n_ranks, set_up_machine
 
     run = RunDirectory(Path(config.run_dir))
     going_on = f"go on with seq2seq.train({_resuming(config)!r})"
     try:
-        with restored_process(), _leaving_nothing(config), _ending(run, going_on), leaving_group():
+        with _leaving_nothing(config), _ending(run, going_on), leaving_group():
             check_environment(config.logger)
             check_callbacks(callbacks)
             if (n := n_ranks(config.trainer, set_up_machine(config.trainer))) > 1:

@@ -4,7 +4,6 @@ How far it is, its loss and its speed.
 """
 
 import math
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ import pytorch_lightning as pl
 import torch
 
 from seq2seq.dataset.batches import Step
-from seq2seq.exit_status import note
+from seq2seq.exit_status import note, note_in_place
 from seq2seq.memory import resident_memory
 from seq2seq.training.data import TranslationData
 from seq2seq.training.module import TranslationModule
@@ -159,7 +158,7 @@ class ProgressReport(pl.Callback):
         self.last_line = now
         line = self._describe(pl_module, now)
         if on_terminal:
-            note(line[: shutil.get_terminal_size().columns - 1], end="")
+            note_in_place(line)
         else:
             note(line)
 

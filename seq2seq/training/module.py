@@ -224,7 +224,6 @@ class TranslationModule(pl.LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.n_steps = checkpoint["global_step"]
-        self.wandb_id = self.wandb_id or checkpoint["wandb_id"]  # the tracker has set it, if there is one
         self.n_skipped, self.n_skipped_in_a_row = map(_natural, checkpoint["skipped"])
         self.n_rollbacks = _natural(checkpoint["rollbacks"])
         self.pieces.n_halved = _natural(checkpoint["halved_batches"])

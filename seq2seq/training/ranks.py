@@ -258,8 +258,8 @@ def _do_not_meet(why: str, seconds: float) -> RunError:
 def _environment() -> ClusterEnvironment | None:
     if TorchElasticEnvironment.detect():
         return TorchElasticEnvironment()
-    # Only srun sets it. What sbatch and salloc set is of the whole job, also in a shell of it.
-    if (n_tasks := os.environ.get("SLURM_STEP_NUM_TASKS", "1")) != "1":
+    # Only srun sets it. What sbatch and salloc set is of the whole job; a shell by `srun --pty` is one task alone.
+    if (n_tasks := os.environ.get("SLURM_STEP_NUM_TASKS", "1")) != "1" and "SLURM_PTY_PORT" not in os.environ:
         os.environ["SLURM_NTASKS"] = n_tasks
         os.environ["SLURM_NTASKS_PER_NODE"] = str(_tasks_on_each_node())
         return SLURMEnvironment(auto_requeue=False)  # signals are those of `StopSignals`

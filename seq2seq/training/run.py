@@ -120,7 +120,7 @@ def _train(
     with telling_out_of_memory(MODEL_TOO_LARGE):
         module = new_module(config, prepared, total_steps, start)
     ema = ExponentialAverage(config.trainer.ema_decay) if config.trainer.ema_decay else None
-    done = resumed.step if resumed else 0
+    done, module.wandb_id = (resumed.step, resumed.wandb_id) if resumed else (0, "")
     if ranks.is_first:
         check_disk_space(run, config.trainer, CheckpointSizes.of(module, machine.precision), total_steps)
     module.provenance = _provenance(run, prepared, machine, words) if ranks.is_first else {}
@@ -238,7 +238,9 @@ def claimed(run: RunDirectory, *, resumes: bool, copies: bool = False) -> Iterat
             if not resumes:
                 check_is_free(run)
             try:
-                identity = (run.identity() if resumes and not copies else None) or RunIdentity.new()
+                identity = (run.identity() if resumes else None) or RunIdentity.new()
+                if copies and not identity.copied_from:
+                    identity = RunIdentity.new(copied_from=identity.id)
                 run.write_identity(identity)
                 yield identity
             finally:

@@ -11,7 +11,7 @@ import dataclasses
 import gc
 import hashlib
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,14 @@ from seq2seq.translation.watch import Watch
 _TICK_S = 0.02  # how long to wait for a line before looking at what is done
 
 
-def translate(request: TranslationRequest) -> None:
+def translate(
+    request: TranslationRequest,
+    prepared: Callable[[TranslationRequest], TranslationRequest] = lambda request: request,
+) -> None:
     """Translate or score the input, write the output, and print the scores that are asked for.
 
+    Args:
+        prepared: what is done to the request before its model is loaded, once it is known to be right.
     Raises:
         UserError: wrong input, or something that the model or the machine cannot do.
     """
@@ -54,6 +59,7 @@ def translate(request: TranslationRequest) -> None:
     check_shared(request, process)
     request = _complete(request, process)
     n_lines = check_lines(request)
+    request = prepared(request)
     with _load(request) as translator:
         # What is loaded stays. To look through it again and again takes a fifth of the work on text.
         gc.freeze()

@@ -230,6 +230,14 @@ def test_a_file_that_differs_from_its_checksum_is_named(tmp_path: Path, file: st
     read_model_directory(tmp_path / "model")
 
 
+def test_a_file_that_is_missing_is_named(directory: Path) -> None:
+    with (directory / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{'0' * 64}  ctranslate2/vmap.txt\n")
+    message = r"vmap\.txt: is missing, though SHA256SUMS names it; copy the directory again, or delete SHA256SUMS if"
+    with pytest.raises(CheckpointError, match=message):
+        read_model_directory(directory)
+
+
 def test_the_usual_program_can_compare_the_checksums(directory: Path) -> None:
     command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)

@@ -106,3 +106,4 @@ def test_damaged_weights_are_not_taken(run: Path, text: Path) -> None:
     status, out, said = Cli(run)(stdin=LITTLE)
     assert (status, out) == Cli(run)("--engine", "torch", stdin=LITTLE)[:2]
     assert f"translating with PyTorch after all: {weights}: differs from its checksum" in said
+    assert f"; {weights.parents[1]} was made here: remove it, and it is made again" in said

@@ -128,10 +128,11 @@ def test_a_variable_that_is_no_number_is_refused(monkeypatch, name, value):
         {"SLURM_NTASKS": "4", "SLURM_PROCID": "0"},
         {"SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"},
         {"SLURM_NTASKS": "4"},
+        {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PTY_PORT": "40123"},
     ],
 )
 def test_one_process_is_no_group(monkeypatch, variables):
-    """In a container that sets WORLD_SIZE, in a batch job, in a task of srun that is alone, in an allocation."""
+    """In a container that sets WORLD_SIZE, a batch job, a task of srun that is alone, an allocation, a shell in it."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert launched() is None

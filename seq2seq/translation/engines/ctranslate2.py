@@ -91,7 +91,8 @@ class CTranslate2Engine:
         if needs.attention and not self.gives_attention:
             problems.append("CTranslate2 gives no attention to align words by")
         if problems:
-            raise ConfigError("\n".join(f"{problem}; use engine=torch" for problem in problems))
+            remedy = "use the run that the model comes from, with engine=torch"
+            raise ConfigError("\n".join(f"{problem}; {remedy}" for problem in problems))
 
     def decode(self, sentences: Sequence[Sentence], config: DecodingConfig) -> list[list[Hypothesis]]:
         """See `Engine.decode`."""

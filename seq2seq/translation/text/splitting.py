@@ -4,6 +4,7 @@ A line is cut into sentences. Sentences that are too long are cut into clauses, 
 The white space between parts is kept, so the joined line has it too.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,15 +78,19 @@ class LineSplitter:
         what it translates. Marks without a word do not count, and stay with what is before them.
 
         Args:
-            ends: where its sentences end; None: where the rules of `sentence_ends` say.
+            ends: where its sentences end, in order; None: where the rules of `sentence_ends` say.
         """
         parts: list[Part] = []
         ids: list[list[int]] = []
         start = 0
         for whole in text.split(BREAK):
-            own_ends = sentence_ends(whole) if ends is None else (end - start for end in ends)
+            own_ends: Iterable[int] = sentence_ends(whole)
+            if ends is not None:
+                own_ends = (
+                    end - start for end in ends[bisect_left(ends, start) : bisect_right(ends, start + len(whole))]
+                )
             before = BREAK if parts else ""
-            spans = self._spans(whole, [end for end in own_ends if 0 <= end <= len(whole)])
+            spans = self._spans(whole, own_ends)
             done = spans[0].start if spans else 0
             for span in spans:
                 if span.ids:  # a part may hold nothing but characters that the tokenizer leaves out

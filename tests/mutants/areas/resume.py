@@ -104,8 +104,8 @@ MUTANTS = [
     Mutant(
         fault="a run goes on from its youngest checkpoint, not from the one with the most steps",
         file="seq2seq/artifacts/checkpoint.py",
-        text="return max(states, key=lambda checkpoint: checkpoint.step)",
-        becomes="return max(states, key=lambda checkpoint: checkpoint.path.stat().st_mtime)",
+        text="latest = max(states, key=lambda checkpoint: checkpoint.step)",
+        becomes="latest = max(states, key=lambda checkpoint: checkpoint.path.stat().st_mtime)",
         tests=[
             "tests/artifacts/test_checkpoint.py"
             "::test_the_checkpoint_with_the_most_steps_is_continued_and_a_tie_goes_to_the_last"

@@ -125,8 +125,8 @@ def test_several_threads_may_ask_at_the_same_time(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"normalization": "gnmt"}, r"decoding\.normalization=gnmt .*; use engine=torch"),
-        ({"beam_size": 154}, r"decoding\.beam_size=154 is too wide for 306 pieces .*; use engine=torch"),
+        ({"normalization": "gnmt"}, r"decoding\.normalization=gnmt .* with engine=torch"),
+        ({"beam_size": 154}, r"decoding\.beam_size=154 is too wide for 306 pieces .* with engine=torch"),
     ],
 )
 def test_settings_that_ctranslate2_does_not_have_are_refused(
@@ -151,7 +151,7 @@ def test_all_that_it_cannot_do_is_named_at_once(engine: CTranslate2Engine) -> No
     messages = ["sampling", "given words", "given phrases", "no attention to align words"]
     assert len(lines) == len(messages)
     assert all(any(message in line for line in lines) for message in messages)
-    assert all(line.endswith("; use engine=torch") for line in lines)
+    assert all(line.endswith("; use the run that the model comes from, with engine=torch") for line in lines)
 
 
 def test_gnmt_without_an_exponent_is_no_normalisation(engine: CTranslate2Engine) -> None:
