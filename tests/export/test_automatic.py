@@ -107,3 +107,9 @@ def test_damaged_weights_are_not_taken(run: Path, text: Path) -> None:
     assert (status, out) == Cli(run)("--engine", "torch", stdin=LITTLE)[:2]
     assert f"translating with PyTorch after all: {weights}: differs from its checksum" in said
     assert f"; {weights.parents[1]} was made here: remove it, and it is made again" in said
+
+
+def test_nothing_is_made_for_a_command_that_is_refused(run: Path, text: Path, tmp_path: Path) -> None:
+    refusal = Cli(run).refusal("--input", text, "--output", tmp_path / "none" / "out.en")
+    assert f"{tmp_path / 'none'}" in refusal
+    assert not (run / "export").exists()
