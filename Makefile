@@ -152,7 +152,7 @@ define install
 @echo "Installing $(2) into $(VENV): one to five minutes, mostly for the download of torch."
 @(set -C; echo $$PPID > $(VENV)/unfinished) 2>/dev/null || { \
 	echo "Another make is installing into $(VENV): wait until it is done, then try again." >&2; exit 1; }
-@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null 2>&1 || { \
+@test -e $(BIN)/pip || $(BIN)/python -m ensurepip >/dev/null 2>&1 || { \
 	rm $(VENV)/unfinished; echo "$(VENV) has no pip: remove it, then try again." >&2; exit 1; }
 @PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	$(BIN)/python -m pip install -qq --no-input -e '$(1)'; status=$$?; rm $(VENV)/unfinished; exit $$status

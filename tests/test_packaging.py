@@ -273,7 +273,8 @@ case "$*" in
     echo "$*" >> calls.txt
     mkdir -p "$3/bin"
     printf '#!/bin/sh\\necho "$*" >> calls.txt\\ntest ! -f offline\\n' > "$3/bin/python"
-    chmod +x "$3/bin/python" ;;
+    chmod +x "$3/bin/python"
+    touch "$3/bin/pip" ;;
 esac
 """,
             encoding="utf-8",
@@ -315,7 +316,7 @@ def test_an_environment_for_training_grows_into_one_for_developers_and_is_renewe
 
 
 @needs_make
-def test_after_a_failed_install_or_without_its_python_the_environment_is_made_anew(checkout: Checkout) -> None:
+def test_a_failed_install_goes_on_and_without_its_python_the_environment_is_made_anew(checkout: Checkout) -> None:
     (checkout.folder / "offline").touch()
     assert checkout.make("install").returncode != 0
     assert not (checkout.folder / ".venv" / "dev.stamp").exists()
@@ -323,7 +324,7 @@ def test_after_a_failed_install_or_without_its_python_the_environment_is_made_an
     checkout.calls()
 
     done = checkout.make("install")
-    assert (done.returncode, checkout.calls()) == (0, ["venv", "pip"]), done.stderr
+    assert (done.returncode, checkout.calls()) == (0, ["pip"]), done.stderr
     assert done.stdout.count("\n") == 1
     assert done.stdout.startswith("Installing what the tests and checks need into .venv")
 
@@ -332,6 +333,16 @@ def test_after_a_failed_install_or_without_its_python_the_environment_is_made_an
     python.symlink_to(checkout.folder / "uninstalled")
     assert checkout.make("install").returncode == 0
     assert checkout.calls() == ["venv", "pip"]
+
+
+@needs_make
+def test_an_environment_of_another_program_gets_pip(checkout: Checkout) -> None:
+    assert checkout.make(".venv/runtime.stamp").returncode == 0
+    for name in ("bin/pip", "runtime.stamp"):
+        (checkout.folder / ".venv" / name).unlink()
+    checkout.calls()
+    assert checkout.make("install").returncode == 0
+    assert checkout.calls() == ["ensurepip", "pip"]
 
 
 @needs_make

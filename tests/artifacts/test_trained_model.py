@@ -72,7 +72,8 @@ def test_a_tilde_is_the_home_of_the_user(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_model_for_ctranslate2_alone_cannot_be_built(model_directory: Path) -> None:
     (model_directory / "ctranslate2").mkdir()
-    (model_directory / "model.safetensors").unlink()
+    for name in ("model.safetensors", "SHA256SUMS"):
+        (model_directory / name).unlink()
     model = TrainedModel.read(model_directory)
     assert not model.weights
     with pytest.raises(CheckpointError, match="holds weights for CTranslate2 only; give the run"):

@@ -256,6 +256,7 @@ def test_a_terminal_shows_how_much_is_read(
     run(corpus, tmp_path / "mute", "--valid", 4, "--test", 3)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "1000")
     run(corpus, tmp_path / "out", "--valid", 4, "--test", 3)
     once = "".join(f"\r\x1b[K{text}" for text in (f"{corpus}: 10 pairs", f"{corpus}: 20 pairs", ""))
     assert capsys.readouterr().err == 2 * once
