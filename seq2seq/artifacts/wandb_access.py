@@ -28,7 +28,7 @@ from filelock import FileLock
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
 from seq2seq.config import LoggerConfig
 from seq2seq.errors import CheckpointError, ConfigError, RunError
-from seq2seq.exit_status import note
+from seq2seq.exit_status import for_children, note
 from seq2seq.files import atomic_directory, cache_directory
 
 if TYPE_CHECKING:  # wandb is imported when it is used
@@ -40,7 +40,6 @@ STALL_TIMEOUT_S = 60.0  # for a download of which nothing more comes
 FINISH_TIMEOUT_S = 600.0  # for what a run has not uploaded at its end; W&B alone would wait for days
 _FORMER_HOST = "api.wandb.ai"  # of W&B's own service; credentials for it still count there
 _POLL_S = 0.05
-_PACKAGE = Path(__file__).resolve().parents[2]
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
 _REFERENCE = re.compile(rf"wandb:(?:({_PART})/)?({_PART})/({_PART}):({_PART})")
 _FORM = "wandb:ENTITY/PROJECT/NAME:ALIAS"
@@ -252,11 +251,9 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
         words: the last one of a download is its folder, whose growth counts as a sign of life.
     """
     folder = Path(words[1]) if question == "fetch" else None
-    path = os.pathsep.join([str(_PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    places = {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment() | places | {"WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        env=environment() | for_children() | {"WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -14,16 +14,14 @@ from omegaconf import OmegaConf
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.artifacts.sweep_directory import SweepDirectory, as_given, job_name, refuse_secrets
-from seq2seq.config import RunConfig
 from seq2seq.config.by_hydra import MULTIRUN, job_of, with_hydra
 from seq2seq.config.command import AUTO, Composed, path_word, readable
-from seq2seq.config.on_resume import IDENTITY, START, classes, value_of
+from seq2seq.config.on_resume import IDENTITY, START
 from seq2seq.errors import ConfigError, UserError, command
 from seq2seq.exit_status import note, tell_at_end
 from seq2seq.files import expanded
-from seq2seq.masking import masked_addresses
 from seq2seq.sweeps.job_process import JobProcess, why_it_failed
-from seq2seq.training.composed import checked, fresh_directory
+from seq2seq.training.composed import changes, checked, fresh_directory
 
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
@@ -125,12 +123,8 @@ def _other_settings(run: RunDirectory, job: Composed) -> str:
     """
     if job.cfg.hours:  # which has chosen the keys by the speed of the machine
         return ""
-    before, now = run.config(), checked(job)
-    if now.batch.is_auto:
-        now.batch.max_tokens = before.batch.max_tokens
-    for key, mark in classes(RunConfig).items():
-        old, new = (masked_addresses(value_of(each, key)) for each in (before, now))  # kept without secrets
-        if mark in (IDENTITY, START) and old != new:
+    for key, mark, old, new in changes(run.config(), checked(job)):
+        if mark in (IDENTITY, START):
             return f"holds a finished run with {key}={old}, not {new}; name another run_dir"
     return ""
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -187,23 +188,32 @@ def keys_set_by(words: Sequence[str]) -> Iterator[str]:
             yield key
 
 
+def changes(before: RunConfig, now: RunConfig) -> Iterator[tuple[str, str, Any, Any]]:
+    """Each key in which a run is asked for otherwise: its name, its class, its old and its new value.
+
+    A batch of `auto` gets the number that was found before.
+    """
+    if now.batch.is_auto:
+        now.batch.max_tokens = before.batch.max_tokens
+    for key, mark in classes(RunConfig).items():
+        old, new = (masked_addresses(value_of(each, key)) for each in (before, now))  # kept without secrets
+        if old != new:
+            yield key, mark, old, new
+
+
 def check_changes(config: RunConfig, checkpoint: Checkpoint) -> None:
-    """Say which changes a resumed run makes to the configuration of its checkpoint. `auto` means the number found then.
+    """Say which changes a resumed run makes to the configuration of its checkpoint.
 
     Raises:
         ConfigError: a key is to change that decides what is computed.
     """
-    before = read_config(checkpoint.model.config)
-    if config.batch.is_auto:
-        config.batch.max_tokens = before.batch.max_tokens
-    for key, mark in classes(RunConfig).items():
-        old, new = (masked_addresses(value_of(each, key)) for each in (before, config))  # kept without secrets
-        if old != new and mark == IDENTITY:
+    for key, mark, old, new in changes(read_config(checkpoint.model.config), config):
+        if mark == IDENTITY:
             raise ConfigError(
                 f"{key} cannot change when a run is resumed, since it decides what is computed: it is {old!r}, not "
                 f"{new!r}; leave it as it was, or start a new run from these weights with finetune={config.run_dir}"
             )
-        if old != new and mark == HORIZON:
+        if mark == HORIZON:
             log.info("%s: %r from here on, %r before", key, new, old)
 
 
