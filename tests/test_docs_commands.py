@@ -40,6 +40,7 @@ SECTIONS = {key.partition(".")[0] for key in KEYS if "." in key}
 OF_OTHERS = {
     "--array",
     "--gpus-per-task",
+    "--include-synced",
     "--max-restarts",
     "--no-python",
     "--nthreads",

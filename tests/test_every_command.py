@@ -12,7 +12,7 @@ import pytest
 
 from docs import reference
 from seq2seq.cli import command_names
-from seq2seq.commands import corpus, wandb
+from seq2seq.commands import corpus
 from tests.places import ROOT
 from tests.processes import LIMIT_S
 
@@ -42,13 +42,12 @@ EXTRAS = {
     "distill": ("run experiment=demo --output student", "ctranslate2"),
     "search": ("multi30k", "optuna"),
 }
-OUTSIDE = {"corpus find", "corpus get", "wandb sync"}  # a network
+OUTSIDE = {"corpus find", "corpus get"}  # a network
 LEFT_OUT = {"join"}  # there are no parts to join
 
 
 def test_all_commands_are_here() -> None:
-    names = set(command_names()) - {"corpus", "wandb"}
-    names |= {f"corpus {name}" for name in corpus.SUBCOMMANDS} | {f"wandb {name}" for name in wandb.SUBCOMMANDS}
+    names = set(command_names()) - {"corpus"} | {f"corpus {name}" for name in corpus.SUBCOMMANDS}
     assert names == {*COMMANDS, *EXTRAS, *OUTSIDE, *LEFT_OUT}
 
 

@@ -35,7 +35,6 @@ class SweepDirectory:
         workers/N.lock    locked while a worker does trial N of a search
         errors/NAME.txt   why a job failed, in a sentence
         logs/NAME.log     of a search: what a trial printed
-        experiment/best.yaml  of a search: its best trial, as a preset
         NAME/             the run directory of a job; NAME is its number and what differs: 003_optim.lr=0.001_seed=2
     """
 
@@ -78,10 +77,6 @@ class SweepDirectory:
 
     def log_file(self, name: str) -> Path:
         return self.path / "logs" / f"{name}.log"
-
-    @property
-    def best_file(self) -> Path:
-        return self.path / "experiment" / "best.yaml"
 
     def run(self, name: str) -> RunDirectory:
         return RunDirectory(self.path / name)

@@ -27,7 +27,7 @@ from filelock import FileLock
 
 from seq2seq.artifacts.model_directory import is_model_directory, read_model_directory
 from seq2seq.config import LoggerConfig
-from seq2seq.errors import CheckpointError, ConfigError, RunError
+from seq2seq.errors import CheckpointError, ConfigError
 from seq2seq.exit_status import for_children, note
 from seq2seq.files import atomic_directory, cache_directory
 
@@ -126,21 +126,6 @@ def wandb_settings(is_online: bool) -> "wandb.Settings":
         finish_timeout=FINISH_TIMEOUT_S,
         finish_timeout_raises=True,
     )
-
-
-def check_access(doing: str) -> None:
-    """
-    Args:
-        doing: what needs the server, for the message.
-    Raises:
-        RunError: there are no credentials, the server refuses them, or it does not answer.
-    """
-    _prepare_wandb()
-    if not has_credentials():
-        raise RunError(f"{doing} needs credentials of W&B for {_host()}; run wandb login, or set WANDB_API_KEY")
-    found = _ask("check", timeout_s=ANSWER_TIMEOUT_S)
-    if "error" in found:
-        raise RunError(f"{doing}: {_reason(found, 'check')}")
 
 
 def is_reference(path: str | Path) -> bool:
@@ -253,7 +238,7 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
     folder = Path(words[1]) if question == "fetch" else None
     process = subprocess.Popen(
         [sys.executable, "-m", "seq2seq.artifacts.wandb_questions", question, *words],
-        env=environment() | for_children() | {"WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
+        env=_environment() | for_children() | {"WANDB_SILENT": "true", "WANDB_DIR": tempfile.gettempdir()},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -274,25 +259,20 @@ def _ask(question: str, *words: str, timeout_s: float) -> dict[str, Any]:
     except ValueError:
         return {"error": "no answer"}
     finally:
-        end_with_children(process)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)  # and all that it has started
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
-def environment() -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """The environment for a process that asks W&B's server.
 
     Without `WANDB_MODE`, which is about runs: offline, W&B would refuse. Without `WANDB_SERVICE`, by which it would
     share the service of a run here, and hang with it.
     """
     return {name: value for name, value in os.environ.items() if name not in ("WANDB_MODE", "WANDB_SERVICE")}
-
-
-def end_with_children(process: "subprocess.Popen[bytes]") -> None:
-    """End a process that leads a session of its own, and all that it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def _size(folder: Path) -> int:

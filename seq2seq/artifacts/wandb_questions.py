@@ -1,6 +1,5 @@
 """What a W&B server is asked, in a process of its own:  python -m seq2seq.artifacts.wandb_questions QUESTION ...
 
-    check                   may these credentials be used?
     resolve NAME            which version of which model is it?
     fetch NAME FOLDER       download it
 
@@ -25,8 +24,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 
 def answer(question: str, *words: str) -> dict[str, Any]:
     api = wandb.Api(timeout=_TIMEOUT_S)  # raises if the server refuses the credentials
-    if question == "check":
-        return {"user": api.default_entity}
     artifact = api.artifact(words[0])
     if artifact.type != TYPE:
         return {"error": "other type", "detail": artifact.type}

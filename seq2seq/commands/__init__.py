@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 # What `--help` and the site name first, and what they name after it.
-FIRST = ("corpus", "train", "translate", "score", "compare", "report", "attention", "export", "wandb")
+FIRST = ("corpus", "train", "translate", "score", "compare", "report", "attention", "export")
 MORE = ("prepare", "backtranslate", "distill", "search", "join", "heads", "encode")
 
 

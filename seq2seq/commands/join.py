@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="known translations of the whole text: print BLEU, chrF and TER, as translate.py does",
+        help="known translations of the whole text: print BLEU and chrF, as translate.py does",
     )
 
 

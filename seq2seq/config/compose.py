@@ -8,9 +8,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import OmegaConf, open_dict
+from omegaconf import open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from seq2seq.config.command import PATHS, Composed, path_word, readable, sentence_of
@@ -56,29 +55,6 @@ def preset_folders() -> list[Path]:
     """Where the presets of the command that is composed lie, those of the project first."""
     sources = HydraConfig.get().runtime.config_sources if HydraConfig.initialized() else ()
     return [conf_dir(), *(Path(source.path) for source in sources if source.schema == "file")]
-
-
-def as_preset(words: Sequence[str], comment: str) -> tuple[str, list[str]]:
-    """The text of a preset of `experiment` that composes what these words do; and those words that it cannot hold."""
-    recipes, choices, rest = [], [], []
-    values = OmegaConf.create()
-    overrides = OverridesParser.create().parse_overrides([readable(word, is_sweep=False) for word in words])
-    # What a command empties and fills anew: a preset can only add to it.
-    emptied = {each.key_or_group for each in overrides if each.value() is None} & {
-        each.key_or_group for each in overrides if each.value() is not None
-    }
-    for each in overrides:
-        key = each.key_or_group
-        if each.is_delete() or key.startswith("hydra") or key in emptied:
-            rest.append(str(each.input_line))
-        elif key == "experiment":
-            recipes.append(each.value())
-        elif (conf_dir() / key).is_dir():
-            choices.append({f"override /{key}": each.value()})
-        else:
-            OmegaConf.update(values, key, each.value())
-    defaults = OmegaConf.to_yaml({"defaults": [*recipes, *choices, "_self_"]})
-    return f"# @package _global_\n# {comment}\n{defaults}{OmegaConf.to_yaml(values) if values else ''}", rest
 
 
 @contextmanager

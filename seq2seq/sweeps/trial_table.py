@@ -1,11 +1,9 @@
-"""What a search has found: its trials as a table, and the best one as a preset."""
+"""What a search has found: its trials as a table, and the command that trains the best one again."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from seq2seq.config.compose import as_preset
 from seq2seq.errors import command
-from seq2seq.files import write_text
 from seq2seq.reports.tables import Table, as_markdown
 from seq2seq.sweeps.search import ENDS, Search, job_of
 from seq2seq.sweeps.space import Space, short
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def report(search: Search) -> str:
-    """The table, the reason of each failure, and how to train with the best trial, whose preset is written."""
+    """The table, the reason of each failure, and how to train with the best trial."""
     trials, paragraphs = search.study.trials, []
     for trial in trials:
         if trial.state.name == "FAIL":
@@ -41,11 +39,9 @@ def table(space: Space, trials: "Sequence[FrozenTrial]") -> str:
 
 def _best(search: Search, trial: "FrozenTrial") -> str:
     name, words = job_of(trial.number, search.space, trial.params)
-    preset, others = as_preset([*search.words, *words], f"Trial {trial.number} of a search: {name}")
-    write_text(search.sweep.best_file, preset)
     return (
         f"best: trial {trial.number}, {search.space.metric} {trial.value:.4g}, {search.sweep.path / name}\n"
-        f"{command('train', f'--config-dir={search.sweep.path}', 'experiment=best', *others)}"
+        f"{command('train', *search.words, *words)}"
     )
 
 

@@ -7,6 +7,7 @@ the run: if it cannot be written, the run ends. The others are guarded: if one f
 import csv
 import io
 import logging
+import shlex
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,6 @@ from pytorch_lightning.utilities.rank_zero import rank_zero_only
 from seq2seq.artifacts.checkpoint import Checkpoint
 from seq2seq.artifacts.run_directory import METRICS_HEADER, RunDirectory
 from seq2seq.artifacts.wandb_access import has_credentials, wandb_mode
-from seq2seq.artifacts.wandb_sync import sync_notice
 from seq2seq.config import RunConfig
 from seq2seq.evaluation.scores import Interval
 from seq2seq.files import append_text, write_text
@@ -38,7 +38,7 @@ def open_loggers(config: RunConfig, run: RunDirectory, resumed: Checkpoint | Non
         has_failed = False
     finally:
         finish(loggers, has_failed)
-        if config.logger.wandb and (notice := sync_notice([run.path], "W&B has not got all of this run")):
+        if config.logger.wandb and (notice := sync_notice(run, "W&B has not got all of this run")):
             log.info("%s", notice)
 
 
@@ -76,9 +76,20 @@ def _wandb(config: RunConfig, run: RunDirectory, run_id: str) -> list[Logger]:
             )
         else:
             state = "is offline" if has_credentials() else "is offline, without credentials"
-        if notice := sync_notice([run.path], f"W&B {state}"):
+        if notice := sync_notice(run, f"W&B {state}"):
             log.info("%s", notice)
     return [Guarded(tracker)]
+
+
+def sync_notice(run: RunDirectory, state: str) -> str:
+    """How to upload what a run recorded offline; empty if all of it is uploaded.
+
+    Args:
+        state: begins the sentence.
+    """
+    if all(any(part.glob("run-*.wandb.synced")) for part in run.offline_wandb_parts()):
+        return ""
+    return f"{state}; upload it after the run with: {shlex.join(['wandb', 'sync', str(run.path / 'wandb')])}"
 
 
 def log_final_scores(

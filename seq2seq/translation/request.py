@@ -40,7 +40,7 @@ _BUFFER = "how long a line that comes through a pipe may wait for others to be t
 _PREFIX = "begin translation n with line n of FILE, unless it is blank"
 _TERMS = "a glossary: on each line a term, a tab and the words that must stand for it in the translation"
 _REFERENCE = (
-    "known translations: print BLEU, chrF and TER with 95%% confidence intervals to stderr; with several files, line n "
+    "known translations: print BLEU and chrF with 95%% confidence intervals to stderr; with several files, line n "
     "of each is a reference for line n, unless it is blank"
 )
 _COMPARE = "with --reference: other translations of the same lines, compared with the new ones by paired bootstrap"

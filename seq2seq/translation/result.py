@@ -153,7 +153,7 @@ def print_scores(
     typography: str,
     scoring: "Scoring",
 ) -> None:
-    """Print BLEU, chrF and TER of translations with intervals, and a comparison with other ones, to stderr.
+    """Print BLEU and chrF of translations with intervals, and a comparison with other ones, to stderr.
 
     Args:
         references: files with known translations, of which line n goes with translation n.
@@ -170,7 +170,7 @@ def print_scores(
     if other is None:
         return
     note(f"\npaired bootstrap against {other}:")
-    tests = recipe_tests([[list(read_lines(other))], [hypotheses]], known, ("bleu", "chrf", "ter"), scoring=scoring)
+    tests = recipe_tests([[list(read_lines(other))], [hypotheses]], known, ("bleu", "chrf"), scoring=scoring)
     for name, (theirs, ours) in tests.items():
         found = "equal"
         if ours.p_value is not None:

@@ -135,10 +135,12 @@ def test_several_baselines_are_corrected_for_their_number(
 def test_the_table_names_files_scores_and_signatures(
     files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = printed(capsys, files["good"], "--reference", files["ref"], "--baseline", files["poor"], "--language", "en")
+    metrics = ["bleu", "chrf", "ter", "bleu_legacy_tok"]
+    words = [files["good"], "--reference", files["ref"], "--baseline", files["poor"], "--language", "en", "--metrics"]
+    out = printed(capsys, *words, *metrics)
     assert out.startswith(f"A  {files['good']}\nB  {files['poor']}\n5 sentences; paired bootstrap (Koehn 2004), 1,000")
     rows = [line.split() for line in out.partition("\n\n")[2].partition("\n\n")[0].splitlines()[1:]]
-    assert [row[0] for row in rows[::2]] == ["bleu", "chrf", "ter", "bleu_legacy_tok"]
+    assert [row[0] for row in rows[::2]] == metrics
     expected = corpus_scores(POOR, REFERENCES, ["ter"])["ter"].score
     assert rows[5][:2] == ["B", f"{expected:.2f}"] and rows[5][-1] == "better" and rows[5][4].startswith("-")
     assert re.search(r"^bleu_legacy_tok nrefs:1\|bs:1000\|.*\|tok:moses-en\+norm-", out, re.MULTILINE)

@@ -3,7 +3,6 @@
 from tests.mutants.mutant import Mutant
 
 SHIPPING = "tests/training/test_shipping.py"
-SYNC = "tests/training/test_sync.py"
 ONLINE = "tests/training/test_online.py"
 ACCESS = "tests/artifacts/test_wandb_access.py"
 ADDRESSES = "tests/end_to_end/test_corpora_by_name.py::test_no_secret_of_an_address_is_kept_or_shown"
@@ -78,20 +77,6 @@ MUTANTS = [
         text='[*before.get("starts", []), start]',
         becomes="[start]",
         tests=["tests/artifacts/test_provenance.py::test_each_start_is_appended"],
-    ),
-    Mutant(
-        fault="a later part of a run is uploaded although an earlier one failed",
-        file="seq2seq/artifacts/wandb_sync.py",
-        text="        if path in problems:\n            continue\n",
-        becomes="",
-        tests=[f"{SYNC}::test_a_part_that_fails_holds_back_those_after_it"],
-    ),
-    Mutant(
-        fault="what a run has recorded so far is uploaded as if it were all",
-        file="seq2seq/artifacts/wandb_sync.py",
-        text='"its run is still at work" if is_at_work else',
-        becomes='"its run is still at work" if not path else',
-        tests=[f"{SYNC}::test_a_run_at_work_is_synced_when_it_has_ended"],
     ),
     Mutant(
         fault="a folder ./wandb is taken for the package",

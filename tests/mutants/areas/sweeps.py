@@ -91,11 +91,4 @@ MUTANTS = [
         becomes="composed(words)",
         tests=[f"{SEARCH}::test_a_value_that_a_key_cannot_have_is_told_before_any_trial"],
     ),
-    Mutant(
-        fault="the preset of the best trial has not the presets that its words choose",
-        file="seq2seq/config/compose.py",
-        text='[*recipes, *choices, "_self_"]',
-        becomes='[*recipes, "_self_"]',
-        tests=["tests/config/test_compose.py", f"{SEARCH}::test_trials_are_runs_and_one_that_fails_stops_no_other"],
-    ),
 ]
