@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # imported where it is used: a run without scores saves 0.1 s
 
 METRICS = ("bleu", "chrf", "chrf++", "ter", "bleu_legacy_tok")
 VALID_METRICS = ("bleu", "chrf")  # of each validation
-TEST_METRICS = ("bleu", "chrf", "bleu_legacy_tok")  # of every test set, at the end of a run; long lines of ter are slow
+TEST_METRICS = ("bleu", "chrf", "bleu_legacy_tok")  # of every test set, at the end of a run; ter would take minutes
 ROBUSTNESS_METRICS = ("bleu", "chrf")  # of the test sets that data.robustness adds
 # Paired tests, by their names in sacreBLEU, and how many resamples or trials each of them has.
 N_SAMPLES = {"bs": 1000, "ar": 10000}
