@@ -14,6 +14,7 @@ from seq2seq.config import ModelConfig
 from seq2seq.model.transformer import Transformer
 from seq2seq.training.loss import smoothed_cross_entropy
 from seq2seq.vocabulary import PAD
+from tests.export.exporting import needs_exact_int8
 from tests.places import ROOT
 from tests.training.tiny_runs import command
 
@@ -65,6 +66,7 @@ def test_ratios_are_taken_within_rounds() -> None:
 
 @pytest.mark.slow
 def test_translation_is_measured_with_both_engines(trained_run: Path, tmp_path: Path) -> None:
+    needs_exact_int8()
     (tmp_path / "text").write_text("Ba bi.\nFo fu da.\n")
     words = ["--model", trained_run, "--input", tmp_path / "text", "--rounds", 1, "--beam", 1, "--warmup", 1]
     words += ["--contenders", "torch fp32", "ct2 int8", "--threads", 1]

@@ -41,7 +41,7 @@ def test_the_first_line_of_a_command_says_in_the_help_what_it_does_and_shows_it(
         assert separator and re.fullmatch(r"[A-Z][^:]+[^.:]", summary)
         assert example.startswith(FRONT_DOORS.get(command, f"python -m seq2seq {command} "))
         assert f" {command} {summary[:1].lower()}{summary[1:]}" in shown
-    assert shown.index(" corpus find") < shown.index(" wandb give ") < shown.index(" more: ") < shown.index(" prepare ")
+    assert shown.index(" corpus find") < shown.index(" export ") < shown.index(" more: ") < shown.index(" prepare ")
 
 
 def test_a_missing_or_mistyped_command_ends_with_2_and_the_others_are_named(

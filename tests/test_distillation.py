@@ -12,6 +12,7 @@ import torch
 
 from seq2seq.artifacts.run_directory import RunDirectory
 from seq2seq.cli import main
+from tests.export.exporting import needs_exact_int8
 from tests.training.tiny_runs import STUDENT, command, write_wrong_corpus
 from tests.translating import model_content, sentences, write_run
 
@@ -33,6 +34,7 @@ def distil(teacher: Path | list[Path], corpus: Path, output: Path, *options: obj
 
 @pytest.mark.slow
 def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    needs_exact_int8()
     output, more = tmp_path / "été à l'eau", corpus / "more"
     more.write_text("".join(f"{src}\n" for src, _ in sentences(40, seed=7)))
     options = ("--n-best", 3, "--mono", more)
@@ -84,6 +86,7 @@ def test_a_student_learns_what_its_teacher_knows(trained_run: Path, corpus: Path
 def test_shares_and_tags_of_a_teacher_for_each_source(
     tagged_run: Path, trained_run: Path, corpus: Path, tmp_path: Path
 ) -> None:
+    needs_exact_int8()
     backward = deepcopy(model_content())
     data = backward.config["data"]
     data |= {"src_lang": "en", "tgt_lang": "fr"}
@@ -126,6 +129,7 @@ def test_text_that_cannot_be_read_ends_it(trained_run: Path, corpus: Path, tmp_p
 
 @pytest.mark.slow
 def test_a_step_that_fails_ends_it(trained_run: Path, corpus: Path, tmp_path: Path) -> None:
+    needs_exact_int8()
     done = distil(trained_run, corpus, tmp_path / "out", "--n-best", 1, **{"tokenizer.vocab_size": 9000})
     assert (done.returncode, done.stdout) == (2, "")
     assert "vocab_size" in done.stderr.splitlines()[-1]
