@@ -68,7 +68,7 @@ def test_all_parts_of_a_sweep_arrive_in_their_order_by_wandbs_command(server: Wa
     told = sync_notice(run, "W&B is offline")
     assert told == f"W&B is offline; upload it after the run with: wandb sync {run.path}/wandb"
     first, resumed = read_parts(run.path)
-    command = [sys.executable, "-m", "wandb", "sync", *sweep.glob("*/wandb")]
+    command = [sys.executable, "-m", "wandb", "sync", *map(str, sweep.glob("*/wandb"))]
     subprocess.run(command, check=True, capture_output=True)
     job = server.runs[first["id"]]
     assert [row["trainer/global_step"] for row in job.history if "train/loss" in row] == [1, 2, 3, 4]
